@@ -89,4 +89,24 @@ attach right0 "$WORK/there.lua" --netns "$RIGHT" --interval 1
 answers >"$WORK/log"
 eventually "it is said" grep -qs "sent out of 'one' does not arrive.*ethtool -K … gro on" "$WORK/run.err"
 detach
+# The number of an interface says as much where it is in a group of the code; by itself, or in a packet, it is known to packets only.
+one=$(ip netns exec "$RIGHT" cat /sys/class/net/one/ifindex)
+for form in expanded general; do
+    for how in "{group = {$one}}:sent out of 'one' does" "($one):redirected to 'one', 'other' does" \
+        "($one + #pkt - #pkt):redirected to 'one', 'other' does"; do
+        echo "require('xdp').attach(function(pkt) return redirect${how%%:*} end)" >"$WORK/there.lua"
+        attach right0 "$WORK/there.lua" --netns "$RIGHT" --interval 1 --form "$form"
+        answers >"$WORK/log"
+        eventually "it is said of ${how%%:*}" grep -qs "${how#*:} not arrive.*ethtool -K … gro on" "$WORK/run.err"
+        sleep 1.5
+        is 1 grep -c . "$WORK/run.err"
+        detach
+    done
+done
+# In generic mode it arrives.
+attach right0 "$WORK/there.lua" --netns "$RIGHT" --interval 1 --mode generic
+answers >"$WORK/log"
+sleep 1.5
+[ ! -s "$WORK/run.err" ] || die "$(cat "$WORK/run.err")"
+detach
 echo ok

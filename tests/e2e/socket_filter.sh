@@ -67,6 +67,23 @@ for form in expanded general; do
 done
 eventually "all datagrams arrive" eval '[ "$(grep -c plain "$WORK/server.out")" = 6 ]'
 
+# A capture that has no room ends the command, which names it.
+mkdir "$WORK/small"
+mount -t tmpfs -o size=16k none "$WORK/small"
+head -c 12288 /dev/zero >"$WORK/small/zeros"
+echo 'require("socket").filter(function(pkt) return pkt.udp and pkt.udp.dport == 7002 end)' >"$WORK/large.lua"
+attach right0 "$WORK/large.lua" --netns "$RIGHT" --write "$WORK/small/kept.pcap"
+ip netns exec "$LEFT" python3 -c '
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    for _ in range(10): one.sendto(b"x" * 1000, ("192.0.2.2", 7002))'
+status=0
+wait "$RUN" || status=$?
+RUN=''
+umount "$WORK/small"
+is 3 echo "$status"
+grep -q "cannot write $WORK/small/kept.pcap: No space left" "$WORK/run.err" || die "$(cat "$WORK/run.err")"
+
 fails 3 "$MOONHOOK" run right0 "$WORK/dump.lua" --netns "$RIGHT" --pin --bpffs /sys/fs/bpf/mh-socket-$$
 grep -q MH0527 "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 [ ! -e "/sys/fs/bpf/mh-socket-$$/dump" ] || die "left behind: $(ls "/sys/fs/bpf/mh-socket-$$/dump")"

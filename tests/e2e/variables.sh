@@ -78,7 +78,7 @@ echo "control code sees what handlers assign"
 is seen 0 || die "seen is not 0 at first"
 for _ in 1 2 3; do send 7000; done
 eventually "the count is seen" is seen 3
-is 'dropped, limits ~= nil, ports' "$(printf '0\tfalse\t7000')" || die "$("$MOONHOOK" exec count -e 'dropped, limits ~= nil, ports')"
+is 'dropped, limits.burst, ports' "$(printf '0\t3\t7000')" || die "$("$MOONHOOK" exec count -e 'dropped, limits.burst, ports')"
 eventually "the port is seen" is 'math.type(last)' integer
 
 echo "handlers see what control code assigns"
@@ -236,4 +236,30 @@ eventually "counting goes on with the list" is 'seen, dropped, mode' "$(printf '
 kill -INT "$RUN"
 wait "$RUN" || die "the scripts ended with $?"
 RUN=
+echo "local tables whose fields handlers count are found by their names, and lists of such tables"
+cat >"$WORK/count.lua" <<'LUA'
+local stats, rules = {opened = 0, last = nil}, { {hits = 0, port = 7001}, {hits = 0, port = 7002} }
+require("xdp").attach(function(pkt)
+  local udp = pkt.udp
+  if not udp then return end
+  stats.opened = stats.opened + 1
+  stats.last = udp.dport
+  for _, rule in ipairs(rules) do
+    if rule.port == udp.dport then rule.hits = rule.hits + 1 end
+  end
+end)
+LUA
+for form in expanded general; do
+    attach right0 "$WORK/count.lua" --netns "$RIGHT" --form "$form"
+    send 7001
+    send 7002
+    send 7002
+    eventually "they are counted" is 'stats.opened, stats.last, rules[1].hits, #rules, rules[2].hits' $'3\t7002\t1\t2\t2'
+    run 'stats.opened = 10; rules[1].hits = 20'
+    send 7001
+    eventually "the handler goes on from there" is 'stats.opened, rules[1].hits' $'11\t21'
+    if "$MOONHOOK" exec count -e 'nowhere.x' >"$WORK/log" 2>"$WORK/exec.err"; then die "there is no such variable"; fi
+    grep -q 'local variables that some function of the script uses' "$WORK/exec.err" || die "$(cat "$WORK/exec.err")"
+    detach
+done
 echo "everything went as expected"

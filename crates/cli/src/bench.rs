@@ -5,10 +5,11 @@
 
 mod contestant;
 
+use crate::clock::Clock;
 use crate::hook;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, frames, loading};
-use contestant::Contestant;
+use contestant::{Contestant, Packet, Turn};
 use moonhook_engine::Settings;
 use moonhook_hook::Layer;
 use moonhook_install::{FRAME_MIN, frame_max, frame_max_linear};
@@ -22,11 +23,14 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Without a capture, four generated frames are measured: a TLS ClientHello, an HTTP request, a UDP datagram, an ICMP echo.
 The kernel repeats the program on the frame (BPF_PROG_TEST_RUN); nothing is attached. Times contain what a repetition costs
-without any program; the last column has it subtracted.
+without any program; the last column has it subtracted. A program that changes a frame gets it as it was for each run (\"frame
+restored for each run\"): many single runs, which contain the kernel's two looks at the clock,
+as those of the empty program do then; the mean of a round's middle half counts. Shared tables and variables go on from run to run.
 
 Examples:
   moonhook bench filter.lua
   moonhook bench filter.lua trace.pcap --rounds 31
+  moonhook bench limit.lua trace.pcap --capture-time
   moonhook bench filter.lua --json | jq '.works[].difference_ns'
 
 Exit codes: 0 measured, 1 script refused, 2 usage, 3 privilege, kernel or file, 4 bug in Moonhook")]
@@ -39,13 +43,16 @@ pub struct Arguments {
     /// Rounds, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// Runs of each frame in a round [default: as many as take some 10 ms]
+    /// Runs of each frame in a round [default: as many as take some 10 ms; 1000 for all frames where they are restored]
     // What the kernel takes (`BPF_PROG_TEST_RUN`) is a signed number.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     repeat: Option<u32>,
     /// Frames of the capture to measure, from its start
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
+    /// Time is that of the frames in the capture, as in `replay` [default: the kernel's clock, and reading it costs what it costs]
+    #[arg(long, requires = "capture")]
+    capture_time: bool,
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
@@ -56,7 +63,7 @@ pub struct Arguments {
 /// What is measured as one: a generated frame, or all frames of a capture.
 struct Work {
     title: String,
-    frames: Vec<Vec<u8>>,
+    packets: Vec<Packet>,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,6 +81,8 @@ struct Measured {
     bytes: usize,
     /// What the program decided on the first run, by verdict.
     verdicts: BTreeMap<String, u64>,
+    /// The program changes a frame: each run got it as it was.
+    restored: bool,
     program_ns: Cost,
     empty_ns: Cost,
     /// Between the medians.
@@ -100,13 +109,22 @@ impl Cost {
 }
 
 pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = Settings { any_interface: true, ..arguments.program.settings() };
+    let given_time = arguments.capture_time;
+    let settings = Settings { any_interface: true, given_time, ..arguments.program.settings() };
+    let mut clock = match &arguments.capture {
+        Some(path) if given_time => {
+            let clock = Clock::new(moonhook_capture::open(path)?);
+            moonhook_load::set_time(Some(clock.now()));
+            Some(clock)
+        }
+        _ => None,
+    };
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
     let chosen = hook::program(&loaded.snapshot, settings.load.hook)?;
     let layer = chosen.point.hook.layer;
     let works = match &arguments.capture {
-        Some(path) => vec![captured(path, layer, arguments)?],
+        Some(path) => vec![captured(path, layer, arguments, clock.as_mut())?],
         None => generated(layer),
     };
     let program = Contestant::script(&loaded.snapshot, &settings, &chosen)?;
@@ -125,32 +143,39 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
 fn generated(layer: Layer) -> Vec<Work> {
     let work = |sample: frames::Sample| {
         let packet = layer.of_frame(&sample.frame)?.to_vec();
-        Some(Work { title: sample.title.to_string(), frames: vec![packet] })
+        Some(Work { title: sample.title.to_string(), packets: vec![Packet { bytes: packet, time: None }] })
     };
     frames::samples().into_iter().filter_map(work).collect()
 }
 
-/// The first frames of a capture that a program of this kind takes.
-fn captured(path: &Path, layer: Layer, arguments: &Arguments) -> Result<Work, CliError> {
+/// The first frames of a capture that a program of this kind takes; with the time that the clock has for each, if there is one.
+fn captured(
+    path: &Path,
+    layer: Layer,
+    arguments: &Arguments,
+    mut clock: Option<&mut Clock>,
+) -> Result<Work, CliError> {
     let longest = if arguments.program.frags { frame_max() } else { frame_max_linear() };
-    let mut frames = Vec::new();
+    let mut packets = Vec::new();
     for frame in moonhook_capture::open(path)? {
         match frame {
             Ok(frame) if (FRAME_MIN..=longest).contains(&frame.data.len()) => {
-                frames.extend(layer.of_frame(&frame.data).map(<[u8]>::to_vec));
+                let time = clock.as_mut().map(|clock| clock.at(frame.timestamp_ns));
+                let packet = layer.of_frame(&frame.data);
+                packets.extend(packet.map(|bytes| Packet { bytes: bytes.to_vec(), time }));
             }
             Ok(_) => {}
             Err(error) if error.ends_reading() => return Err(error.into()),
             Err(_) => {}
         }
-        if frames.len() == arguments.limit as usize {
+        if packets.len() == arguments.limit as usize {
             break;
         }
     }
-    if frames.is_empty() {
+    if packets.is_empty() {
         return Err(CliError::NothingToMeasure { path: path.to_path_buf() });
     }
-    Ok(Work { title: path.display().to_string(), frames })
+    Ok(Work { title: path.display().to_string(), packets })
 }
 
 /// How long one measurement shall take, in nanoseconds.
@@ -158,36 +183,54 @@ const MEASUREMENT: f64 = 10e6;
 /// Fewer runs of a frame would measure the system call rather than the program.
 const FEWEST: u32 = 2_000;
 
+/// Single runs of all frames in a round together, and the fewest of each.
+const SINGLE: u32 = 1_000;
+const FEWEST_SINGLE: u32 = 5;
+
 fn measure(
     arguments: &Arguments,
     work: &Work,
     program: &Contestant,
     empty: &Contestant,
 ) -> Result<Measured, CliError> {
-    let verdicts = program.verdicts(&work.frames)?;
-    let repeat = |contestant: &Contestant| match arguments.repeat {
-        Some(repeat) => Ok(repeat),
-        None => {
-            let ns = contestant.run(0, &work.frames, FEWEST)?;
-            let wanted = (MEASUREMENT / ns.max(1.0)) as u32 / work.frames.len() as u32;
-            Ok::<_, CliError>(wanted.max(FEWEST))
-        }
-    };
-    let (program_repeat, empty_repeat) = (repeat(program)?, repeat(empty)?);
+    let verdicts = program.verdicts(&work.packets)?;
+    let restored = program.changes(&work.packets)?;
+    let turn = |contestant| turn(arguments, work, restored, contestant);
+    let (program_turn, empty_turn) = (turn(program)?, turn(empty)?);
     let (mut program_ns, mut empty_ns) = (Vec::new(), Vec::new());
     for round in 0..arguments.rounds as usize {
-        program_ns.push(program.run(round, &work.frames, program_repeat)?);
-        empty_ns.push(empty.run(round, &work.frames, empty_repeat)?);
+        program_ns.push(program.run(round, &work.packets, program_turn)?);
+        empty_ns.push(empty.run(round, &work.packets, empty_turn)?);
     }
     let (program_ns, empty_ns) = (Cost::of(program_ns), Cost::of(empty_ns));
     Ok(Measured {
         title: work.title.clone(),
-        frames: work.frames.len(),
-        bytes: work.frames.iter().map(Vec::len).sum(),
+        frames: work.packets.len(),
+        bytes: work.packets.iter().map(|packet| packet.bytes.len()).sum(),
         verdicts,
+        restored,
         program_ns,
         empty_ns,
         difference_ns: program_ns.median - empty_ns.median,
+    })
+}
+
+/// What a contestant does in each round.
+fn turn(
+    arguments: &Arguments,
+    work: &Work,
+    restored: bool,
+    contestant: &Contestant,
+) -> Result<Turn, CliError> {
+    let frames = u32::try_from(work.packets.len()).unwrap_or(u32::MAX);
+    Ok(match (restored, arguments.repeat) {
+        (true, repeat) => Turn::Restored(repeat.unwrap_or_else(|| (SINGLE / frames).max(FEWEST_SINGLE))),
+        (false, Some(repeat)) => Turn::Repeated(repeat),
+        (false, None) => {
+            let ns = contestant.run(0, &work.packets, Turn::Repeated(FEWEST))?;
+            let wanted = (MEASUREMENT / ns.max(1.0)) as u32 / frames;
+            Turn::Repeated(wanted.max(FEWEST))
+        }
     })
 }
 
@@ -211,9 +254,10 @@ fn show(report: &Report, out: &mut dyn Write) -> Result<(), CliError> {
             _ => work.verdicts.iter().map(|(verdict, count)| format!("{verdict} {count}")).collect(),
         };
         let Measured { title, bytes, difference_ns, .. } = work;
+        let restored = if work.restored { "; frame restored for each run" } else { "" };
         writeln!(
             out,
-            "{title:18} {bytes:>7} {program:>24} {empty:>24} {difference_ns:>11.1}  {}",
+            "{title:18} {bytes:>7} {program:>24} {empty:>24} {difference_ns:>11.1}  {}{restored}",
             verdicts.join(", ")
         )?;
     }

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// Run Lua code in the state of a running script
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The code sees the script's global variables, and the tables that it shares with its handlers by their names; what it assigns to
-them the handlers see at once. What it prints and its results are shown.
+The code sees the script's global variables, and, by their names, the tables that it shares with its handlers and the local variables
+that some function of it uses; what it assigns to such tables, and to variables that handlers assign, the handlers see at once. What it prints and its results are shown.
 
 Examples:
   moonhook exec filter -e 'blocked[\"192.0.2.7\"] = true'

@@ -7,6 +7,7 @@
 mod bench;
 mod build;
 mod check;
+mod clock;
 mod doctor;
 mod dump;
 mod error;

@@ -3,17 +3,16 @@
 //! The kernel tier runs the compiled program (`BPF_PROG_TEST_RUN`), the user tier the same handlers in real Lua; state that
 //! handlers keep carries over from frame to frame in both. With both, each frame's outcomes are compared.
 
-mod clock;
 mod compare;
 mod lengths;
 mod listing;
 mod tier;
 
 use crate::build::refuse_overwriting;
+use crate::clock::Clock;
 use crate::hook;
 use crate::options::ScriptOptions;
 use crate::{CliError, Exit, loading, report};
-use clock::Clock;
 use compare::Difference;
 use listing::{Line, Listing};
 use moonhook_capture::{Capture, CaptureError, Frame, Writer};
@@ -176,8 +175,7 @@ fn frames(
             }
             Err(error) => return Err(error.into()),
         };
-        clock.set(frame.timestamp_ns);
-        let line = decide(&frame, clock.now(), (tiers, layer))?;
+        let line = decide(&frame, clock.at(frame.timestamp_ns), (tiers, layer))?;
         if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
             && decision.verdict == decision.hook.default
         {

@@ -9,7 +9,7 @@ use crate::run::reloaded_text;
 use crate::{CliError, Exit};
 use listing::Listing;
 use moonhook_daemon::{Client, Dumped, Name, Replaced, Request, TableInfo, TableOperation};
-use moonhook_daemon::{shown, word};
+use moonhook_daemon::{json_text, shown, word};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -161,7 +161,7 @@ impl Command<'_> {
             _ => (json!({ "set": true }), true),
         };
         if self.arguments.json {
-            writeln!(self.out, "{answer}")?;
+            writeln!(self.out, "{}", json_text(&answer))?;
         } else if matches!(operation, TableOperation::Get { .. }) {
             writeln!(self.out, "{}", shown(&answer))?;
         } else if let Some(removed) = answer.get("removed") {

@@ -29,19 +29,26 @@ pub fn error_takes_text() -> bool {
 }
 
 fn spelled_out(text: &[u8]) -> Cow<'_, [u8]> {
-    let is_command = |byte: &u8| byte.is_ascii_control() && !b"\t\n".contains(byte);
-    if !text.iter().any(is_command) {
+    if !(0..text.len()).any(|at| is_command(text, at)) {
         return Cow::Borrowed(text);
     }
     let mut shown = Vec::with_capacity(text.len() + 16);
-    for byte in text {
-        if is_command(byte) {
+    for (at, byte) in text.iter().enumerate() {
+        if is_command(text, at) {
             shown.extend(byte.escape_ascii());
         } else {
             shown.push(*byte);
         }
     }
     Cow::Owned(shown)
+}
+
+/// Whether the byte there is a control character, or one of the two bytes that UTF-8 has for U+0080 to U+009F.
+fn is_command(text: &[u8], at: usize) -> bool {
+    let is_long = |pair: Option<&[u8]>| matches!(pair, Some([0xc2, 0x80..=0x9f]));
+    let before = at.checked_sub(1).and_then(|before| text.get(before..=at));
+    let is_short = text[at].is_ascii_control() && !b"\t\n".contains(&text[at]);
+    is_short || is_long(text.get(at..at + 2)) || is_long(before)
 }
 
 #[cfg(test)]
@@ -51,6 +58,7 @@ mod tests {
     #[test]
     fn commands_to_the_terminal_are_spelled_out() {
         assert_eq!(&*spelled_out(b"a\x1b[2Jb\x07\tc\n"), b"a\\x1b[2Jb\\x07\tc\n");
+        assert_eq!(&*spelled_out("ü\u{9b}2J".as_bytes()), b"\xc3\xbc\\xc2\\x9b2J");
         assert!(matches!(spelled_out("grün\t".as_bytes()), Cow::Borrowed(_)));
     }
 }

@@ -93,6 +93,10 @@ impl ControlError {
             }
             ControlError::NoSuchTable { existing, .. } => format!("there are {}", existing.join(", ")),
             ControlError::Ambiguous { existing, .. } => format!("name one of {}", existing.join(", ")),
+            ControlError::Call(error) if error.message.contains("nil value (global '") => {
+                "names are those of global variables, shared tables, and local variables that some function of the script uses: \
+                 others are gone when it has ended".to_string()
+            }
             ControlError::Call(_) => "correct the text, or the function it calls".to_string(),
             ControlError::State(_) => "a larger `--load-memory` may help; else please report it".to_string(),
             ControlError::Install(_) | ControlError::Entry { .. } => String::new(),

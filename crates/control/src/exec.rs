@@ -23,10 +23,10 @@ pub struct Shown {
 }
 
 /// A name is that of the first script that has such a global variable, then a shared table, then an upvalue that handlers
-/// assign; tables and upvalues may be local variables of the script. What is assigned goes to the variable that is found so;
-/// else it becomes a global variable of the script whose handlers assign that, or of the first one.
+/// assign, then another local variable that a function has; tables and upvalues may be local variables of the script. What is assigned goes
+/// to the variable that is found so; else it becomes a global variable of the script whose handlers assign that, or of the first one.
 const ENVIRONMENT: &str = "
-    local scripts, tables, upvalues, holders, lib = ...
+    local scripts, tables, upvalues, locals, holders, lib = ...
     local ipairs, getupvalue, setupvalue = lib.ipairs, lib.debug.getupvalue, lib.debug.setupvalue
     local function owner(name)
       for _, globals in ipairs(scripts) do
@@ -34,14 +34,14 @@ const ENVIRONMENT: &str = "
       end
     end
     local function index(_, name)
-      local globals, upvalue = owner(name), upvalues[name]
+      local globals, upvalue = owner(name), upvalues[name] or locals[name]
       if globals then return globals[name] end
       if tables[name] ~= nil or not upvalue then return tables[name] end
       local _, value = getupvalue(upvalue[1], upvalue[2])
       return value
     end
     local function assign(_, name, value)
-      local globals, upvalue = owner(name), upvalues[name]
+      local globals, upvalue = owner(name), upvalues[name] or locals[name]
       if not globals and upvalue and tables[name] == nil then
         setupvalue(upvalue[1], upvalue[2], value)
       else
@@ -65,7 +65,7 @@ const SHOW: &str = "
 
 impl Control {
     /// Carries out `code`: as an expression if it is one, else as statements, whose results are what they return. Its global
-    /// variables are those of the scripts, and, by their names, shared tables and variables that handlers assign.
+    /// variables are those of the scripts, and, by their names, shared tables and local variables that functions have.
     pub fn exec(&mut self, code: &str) -> Answer {
         let function = match self.compile(code) {
             Ok(function) => function,
@@ -87,7 +87,7 @@ impl Control {
         let (upvalues, holders) = self.variables.by_name(lua)?;
         let environment = lua.load(ENVIRONMENT).set_name("=moonhook");
         let environment: Table =
-            environment.call((scripts, &self.proxies, upvalues, holders, lua.globals()))?;
+            environment.call((scripts, &self.proxies, upvalues, &self.locals, holders, lua.globals()))?;
         let load = |text: String| {
             let chunk = self.loaded.lua.load(text).set_name("=exec").set_mode(ChunkMode::Text);
             chunk.set_environment(environment.clone()).into_function()

@@ -13,6 +13,7 @@
 mod convert;
 mod error;
 mod exec;
+mod locals;
 mod priority;
 mod proxy;
 mod record;

@@ -7,7 +7,7 @@ use crate::sweep::Sweeper;
 use crate::table::{SharedTable, table_named};
 use crate::timers::Timers;
 use crate::variables::{Handlers, Variables};
-use crate::{ControlError, proxy};
+use crate::{ControlError, locals, proxy};
 use mlua::{Function, Lua, MultiValue, Table};
 use moonhook_install::Program;
 use moonhook_ir::{Module, Variable};
@@ -112,6 +112,8 @@ pub struct Control {
     pub(crate) variables: Variables,
     /// The proxies by name.
     pub(crate) proxies: Table,
+    /// Local variables of the scripts by name.
+    pub(crate) locals: Table,
     timers: Timers,
     listeners: Vec<(Vec<u8>, Function)>,
     signals: Vec<(Signal, Function)>,
@@ -153,15 +155,18 @@ impl Control {
         }));
         loaded.requests.send_frames(sender(options.netns.clone()));
         let proxies = loaded.lua.create_table()?;
-        let mut tables = Vec::new();
+        let (mut tables, mut written) = (Vec::new(), Vec::new());
         for (id, shared) in connection.tables {
             if let Some(target) = loaded.table(id) {
                 proxy::connect(&loaded.lua, &space, &target, &shared)?;
                 add_proxy(&loaded.lua, &proxies, &shared, &target)?;
+                written.push(target);
             }
             tables.push(shared);
         }
         let variables = Variables::connect(&loaded, connection.handlers);
+        written.extend(variables.holders());
+        let locals = locals::by_name(&loaded, &written)?;
         loaded.forget_snapshot()?;
         let control = Control {
             loaded,
@@ -170,6 +175,7 @@ impl Control {
             tables,
             variables,
             proxies,
+            locals,
             timers: Timers::default(),
             listeners: Vec::new(),
             signals: Vec::new(),

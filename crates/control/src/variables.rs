@@ -123,6 +123,15 @@ impl Variables {
         self.memory.with(published).unwrap_or(Ok(()))
     }
 
+    /// The tables that hold variables.
+    pub fn holders(&self) -> Vec<Table> {
+        let holder = |variable: &Shared| match &variable.home {
+            Home::Field(table, _) => Some(table.clone()),
+            Home::Upvalue(_) => None,
+        };
+        self.all.iter().filter_map(holder).collect()
+    }
+
     /// The upvalues by name, as tables of function and number, and the tables that hold the others; the first of a name counts.
     pub fn by_name(&self, lua: &Lua) -> mlua::Result<(Table, Table)> {
         let (upvalues, holders) = (lua.create_table()?, lua.create_table()?);

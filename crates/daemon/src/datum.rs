@@ -81,15 +81,28 @@ pub fn word(text: &str) -> Result<Value, NoDatum> {
     from_json(&json).map(|_| json)
 }
 
-/// A value as a person reads it: strings bare, unless they would be read as something else.
+/// A value as a person reads it: strings bare, unless they would be read as something else. No character of it is a command to a terminal,
+/// whatever packets have put into the value; [`word`] reads it all the same.
 pub fn shown(json: &Value) -> String {
+    let is_plain = |text: &str| !text.contains(|c: char| c.is_whitespace() || c.is_control());
     match json {
         Value::Null => "nil".to_string(),
-        Value::String(text) if word(text).as_ref() == Ok(json) && !text.contains(char::is_whitespace) => {
-            text.clone()
-        }
-        other => other.to_string(),
+        Value::String(text) if word(text).as_ref() == Ok(json) && is_plain(text) => text.clone(),
+        other => json_text(other),
     }
+}
+
+/// The value as JSON. The format leaves the control characters from U+007F on as they are; they can only be in strings.
+pub fn json_text(json: &Value) -> String {
+    let text = json.to_string();
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    let spelled = |c: char| match c.is_control() {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    text.chars().map(spelled).collect()
 }
 
 #[cfg(test)]
@@ -118,6 +131,21 @@ mod tests {
         for text in ["\"x", "{1}", "[256]", "[\"a\"]", "{\"a\": 1.5}"] {
             assert!(word(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn nothing_shown_is_a_command_to_a_terminal() {
+        for text in ["\u{1b}[2J", "a\u{7f}", "\u{9b}31m", "\u{7}", "a\nb", "grün", "x\u{2028}"] {
+            for json in [json!(text), json!({ "name": text })] {
+                let shown = shown(&json);
+                assert!(!shown.contains(char::is_control), "{shown:?}");
+                assert_eq!(word(&shown).unwrap(), json, "{shown}");
+            }
+        }
+        assert_eq!(
+            (shown(&json!("grün")), json_text(&json!(["\u{9b}"]))),
+            ("grün".into(), "[\"\\u009b\"]".into())
+        );
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use answers::{
     TableKept, Timing,
 };
 pub use client::Client;
-pub use datum::{NoDatum, from_json, shown, to_json, word};
+pub use datum::{NoDatum, from_json, json_text, shown, to_json, word};
 pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;

@@ -7,26 +7,46 @@ use moonhook_ir::targets::{self, Member};
 use moonhook_schema::{Datum, encode_key};
 use std::collections::{BTreeMap, HashSet};
 
+/// Where packets may be redirected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirects {
+    /// These interfaces, which stand in the code.
+    pub named: Vec<String>,
+    /// Any interface: numbers and names may come with packets, or out of tables.
+    pub any: bool,
+}
+
+fn is_meant(port: &Port, interface: &Interface) -> bool {
+    match port.given_number() {
+        Some(number) => interface.index == number,
+        None => interface.name == port.name,
+    }
+}
+
 impl Kernel {
     /// Whether the programs look interfaces up by their names.
     pub fn names_interfaces(&self) -> bool {
         self.has_map(sections::PORTS) || self.has_map(INTERFACES)
     }
 
-    /// The names of interfaces that stand in the code.
-    pub fn named_interfaces(&self) -> Vec<String> {
+    /// To which of all interfaces the programs may redirect packets, as far as their code says so.
+    pub fn redirects_to(&self, all: &[Interface]) -> Redirects {
+        let ports = self.ports();
+        let is_elsewhere = |map: &str| targets::queue_of(map).is_some() || map == targets::SOCKETS;
+        let goes_elsewhere = self.program.maps().iter().any(|map| is_elsewhere(&map.name));
+        let any = self.has_map(INTERFACES) || ports.is_empty() && !goes_elsewhere;
+        let is_named = |interface: &&Interface| ports.iter().any(|port| is_meant(port, interface));
+        let named = all.iter().filter(is_named).map(|interface| interface.name.clone()).collect();
+        Redirects { named, any }
+    }
+
+    /// The interfaces that stand in the code.
+    fn ports(&self) -> Vec<Port> {
         if !self.has_map(sections::PORTS) {
             return Vec::new();
         }
         let section = self.program.data_section(sections::PORTS);
-        section
-            .map(|section| {
-                Port::all(&section.bytes())
-                    .filter(|port| port.given_number().is_none())
-                    .map(|port| port.name)
-                    .collect()
-            })
-            .unwrap_or_default()
+        section.map(|section| Port::all(&section.bytes()).collect()).unwrap_or_default()
     }
 
     /// Tells the programs which interfaces there are in a network namespace (`None`: the caller's).
@@ -43,11 +63,7 @@ impl Kernel {
         let section = self.program.data_section(sections::PORTS)?;
         let mut missing = None;
         for (index, port) in Port::all(&section.bytes()).enumerate() {
-            let is_meant = |interface: &&Interface| match port.given_number() {
-                Some(number) => interface.index == number,
-                None => interface.name == port.name,
-            };
-            let number = all.iter().find(is_meant).map(|found| found.index);
+            let number = all.iter().find(|interface| is_meant(&port, interface)).map(|found| found.index);
             section.store(index * Port::SIZE + Port::NUMBER, port.word(number.unwrap_or(0)));
             if number.is_none() {
                 missing.get_or_insert(port);

@@ -22,6 +22,7 @@ pub mod tables;
 pub use error::EngineError;
 pub use fallback::{Compiled, Maps, compile, install};
 pub use form::Form;
+pub use interfaces::Redirects;
 pub use kernel::{Again, Kernel, duplicate};
 pub use moonhook_baseline::UNIT;
 pub use moonhook_specialise::{Clock, Learned};

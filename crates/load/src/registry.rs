@@ -235,6 +235,17 @@ impl Requests {
         self.waiting.borrow().is_empty()
     }
 
+    /// The functions that what was requested is about, in order.
+    pub fn functions(&self) -> Vec<Function> {
+        let function = |request: &Request| match request {
+            Request::Timer { function, .. }
+            | Request::Listen { function, .. }
+            | Request::Signal { function, .. } => Some(function.clone()),
+            Request::Cancel { .. } | Request::Event { .. } => None,
+        };
+        self.waiting.borrow().iter().filter_map(function).collect()
+    }
+
     /// What was requested since the last time, in order.
     pub fn take(&self) -> Vec<Request> {
         self.waiting.take()

@@ -1,13 +1,15 @@
 //! A program whose cost is measured: the script's, or one that only passes every frame.
 
 use crate::CliError;
-use crate::verdict;
+use crate::{clock, verdict};
 use moonhook_emit::Object;
 use moonhook_engine::Settings;
 use moonhook_engine::{EngineError, Kernel};
 use moonhook_hook::Hook;
-use moonhook_install::{Events, LoadOptions, LogDetail, Program};
+use moonhook_install::{Events, LoadOptions, LogDetail, Program, TestRun};
+use moonhook_ir::maps::sections;
 use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
+use moonhook_load::Moment;
 use moonhook_snapshot::Snapshot;
 use nix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
@@ -15,6 +17,25 @@ use std::collections::BTreeMap;
 
 /// How often each program is loaded.
 const INSTANCES: usize = 5;
+/// Runs in a row that show whether a program changes a frame: a VLAN tag that the kernel keeps beside the packet is seen only behind the
+/// next one.
+const LOOK: [u32; 2] = [1, 64];
+
+/// What a program is run on.
+pub struct Packet {
+    pub bytes: Vec<u8>,
+    /// What programs are told, if they are to be told the time.
+    pub time: Option<Moment>,
+}
+
+/// How frames are run in a round: so many times each.
+#[derive(Clone, Copy, Debug)]
+pub enum Turn {
+    /// By the kernel, which gives each run the frame as the one before has left it.
+    Repeated(u32),
+    /// One by one.
+    Restored(u32),
+}
 
 pub struct Contestant {
     hook: &'static Hook,
@@ -26,6 +47,24 @@ struct Instance {
     name: String,
     /// Emptied after each measurement: a full ring would be cheaper to write to.
     events: Option<RefCell<Events>>,
+    /// It reads the time where it is told.
+    is_told: bool,
+}
+
+impl Instance {
+    fn tell(&self, time: Option<Moment>) -> Result<(), CliError> {
+        match time {
+            Some(time) if self.is_told => Ok(clock::tell(&self.program, time)?),
+            _ => Ok(()),
+        }
+    }
+
+    fn consume(&self) -> Result<(), CliError> {
+        if let Some(events) = &self.events {
+            events.borrow_mut().consume()?;
+        }
+        Ok(())
+    }
 }
 
 impl Contestant {
@@ -40,7 +79,8 @@ impl Contestant {
             let kernel = kernel?;
             let events = kernel.events(|_| ())?.map(RefCell::new);
             let name = kernel.entry(chosen.number)?.name.clone();
-            Ok(Instance { program: kernel.program, name, events })
+            let is_told = kernel.has_map(sections::CLOCK);
+            Ok(Instance { program: kernel.program, name, events, is_told })
         };
         let instances = std::iter::once(Ok(first)).chain(more).map(instance);
         let hook = chosen.point.hook;
@@ -53,34 +93,75 @@ impl Contestant {
         let instance = |_| {
             let options = LoadOptions { name: EMPTY.to_string(), ..LoadOptions::default() };
             let program = moonhook_install::load(&object.elf, &options)?;
-            Ok(Instance { program, name: EMPTY.to_string(), events: None })
+            Ok(Instance { program, name: EMPTY.to_string(), events: None, is_told: false })
         };
         Ok(Contestant { hook, instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
     }
 
     /// How many frames get which verdict.
-    pub fn verdicts(&self, frames: &[Vec<u8>]) -> Result<BTreeMap<String, u64>, CliError> {
+    pub fn verdicts(&self, packets: &[Packet]) -> Result<BTreeMap<String, u64>, CliError> {
         let mut verdicts = BTreeMap::new();
-        for frame in frames {
-            let run = self.instances[0].program.test_run(&self.instances[0].name, frame, 1)?;
+        for packet in packets {
+            let run = self.first(packet, 1)?;
             *verdicts.entry(verdict::name(self.hook, run.verdict).into_owned()).or_default() += 1;
         }
         Ok(verdicts)
     }
 
-    /// Nanoseconds per packet of `repeat` runs of each frame; which instance runs them depends on `round`.
-    pub fn run(&self, round: usize, frames: &[Vec<u8>], repeat: u32) -> Result<f64, CliError> {
-        let instance = &self.instances[round % INSTANCES];
-        let mut nanoseconds = 0.0;
-        for frame in frames {
-            let start = thread_time()?;
-            instance.program.test_run(&instance.name, frame, repeat)?;
-            nanoseconds += thread_time()? - start;
-            if let Some(events) = &instance.events {
-                events.borrow_mut().consume()?;
+    /// Whether some frame is another one afterwards, so that repetitions would measure something else.
+    pub fn changes(&self, packets: &[Packet]) -> Result<bool, CliError> {
+        for packet in packets {
+            for repeat in LOOK {
+                if self.first(packet, repeat)?.data != packet.bytes {
+                    return Ok(true);
+                }
             }
         }
-        Ok(nanoseconds / (frames.len() as f64 * f64::from(repeat)))
+        Ok(false)
+    }
+
+    fn first(&self, packet: &Packet, repeat: u32) -> Result<TestRun, CliError> {
+        let instance = &self.instances[0];
+        instance.tell(packet.time)?;
+        let run = instance.program.test_run(&instance.name, &packet.bytes, repeat)?;
+        instance.consume()?;
+        Ok(run)
+    }
+
+    /// Nanoseconds per packet; which instance runs them depends on `round`.
+    pub fn run(&self, round: usize, packets: &[Packet], turn: Turn) -> Result<f64, CliError> {
+        let instance = &self.instances[round % INSTANCES];
+        let mut nanoseconds = 0.0;
+        for packet in packets {
+            instance.tell(packet.time)?;
+            nanoseconds += match turn {
+                Turn::Repeated(repeat) => instance.repeated(&packet.bytes, repeat)?,
+                Turn::Restored(runs) => instance.restored(&packet.bytes, runs)?,
+            };
+        }
+        Ok(nanoseconds / packets.len() as f64)
+    }
+}
+
+impl Instance {
+    /// Nanoseconds of a run, of so many in a row.
+    fn repeated(&self, frame: &[u8], repeat: u32) -> Result<f64, CliError> {
+        let start = thread_time()?;
+        self.program.test_run(&self.name, frame, repeat)?;
+        let time = thread_time()? - start;
+        self.consume()?;
+        Ok(time / f64::from(repeat))
+    }
+
+    /// The mean of single runs without the shortest and the longest quarter, as the kernel measures them: between two looks at its clock,
+    /// whose steps may be some nanoseconds.
+    fn restored(&self, frame: &[u8], runs: u32) -> Result<f64, CliError> {
+        let mut times = Vec::with_capacity(runs as usize);
+        for _ in 0..runs {
+            times.push(f64::from(self.program.test_run(&self.name, frame, 1)?.duration_ns));
+            self.consume()?;
+        }
+        Ok(middle(&mut times))
     }
 }
 
@@ -89,6 +170,14 @@ impl Contestant {
 fn thread_time() -> Result<f64, CliError> {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(std::io::Error::from)?;
     Ok(time.tv_sec() as f64 * 1e9 + time.tv_nsec() as f64)
+}
+
+/// The mean of the middle half; 0 of none.
+fn middle(samples: &mut [f64]) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    let quarter = samples.len() / 4;
+    let half = &samples[quarter..samples.len() - quarter];
+    half.iter().sum::<f64>() / half.len().max(1) as f64
 }
 
 const EMPTY: &str = "empty";
@@ -100,4 +189,15 @@ fn empty_object(hook: &Hook, frags: bool) -> Result<Object, CliError> {
     let pass = Terminator::Return(Operand::Imm(hook.default));
     function.block_mut(Block(0)).terminator = Some((pass, Loc::default()));
     Ok(moonhook_engine::emit(&Module { functions: vec![function], ..Module::default() })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_far_off_does_not_count() {
+        assert_eq!(middle(&mut [900.0, 2.0, 4.0, 0.0]), 3.0);
+        assert_eq!((middle(&mut [5.0]), middle(&mut [])), (5.0, 0.0));
+    }
 }

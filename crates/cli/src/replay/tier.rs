@@ -1,10 +1,9 @@
 //! The two places where handlers can run, seen alike.
 
-use crate::CliError;
 use crate::hook::Program;
-use crate::report;
+use crate::{CliError, clock, report};
 use moonhook_engine::Kernel;
-use moonhook_engine::{Choice, Clock, Compiled, Settings};
+use moonhook_engine::{Choice, Compiled, Settings};
 use moonhook_hook::{Hook, Point};
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
@@ -161,9 +160,7 @@ impl Runner {
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
         // Programs that ask for the time have the section.
         if self.kernel.has_map(sections::CLOCK) {
-            let section = self.kernel.program.data_section(sections::CLOCK)?;
-            section.store(Clock::Monotonic as usize, time.monotonic as u64);
-            section.store(Clock::Tai as usize, time.since_epoch as u64);
+            clock::tell(&self.kernel.program, time)?;
         }
         let name = &self.kernel.entry(self.program.number)?.name;
         let run = match self.kernel.program.test_run(name, frame, 1) {

@@ -2,8 +2,9 @@
 
 use crate::CliError;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
-use moonhook_capture::Writer;
+use moonhook_capture::{CaptureError, Writer};
 use moonhook_records::Frame;
+use moonhook_session::SessionError;
 use std::io;
 use std::path::Path;
 
@@ -26,8 +27,8 @@ impl Frames {
     /// Takes note of a frame; gives the line that is to be shown, unless the frame went into a capture.
     ///
     /// # Errors
-    /// What the capture's file system says.
-    pub fn take(&mut self, frame: &Frame) -> io::Result<Option<String>> {
+    /// `Unwritable`: the capture's file system does not take it.
+    pub fn take(&mut self, frame: &Frame) -> Result<Option<String>, SessionError> {
         let Some(writer) = &mut self.writer else { return Ok(Some(line(frame))) };
         self.number += 1;
         let frame = moonhook_capture::Frame {
@@ -36,7 +37,7 @@ impl Frames {
             original_length: u32::try_from(frame.bytes.len()).unwrap_or(u32::MAX),
             number: self.number,
         };
-        writer.write(&frame).map_err(io::Error::other)?;
+        writer.write(&frame).map_err(unwritable)?;
         Ok(None)
     }
 
@@ -44,8 +45,16 @@ impl Frames {
     ///
     /// # Errors
     /// As [`Frames::take`].
-    pub fn finish(&mut self) -> io::Result<()> {
-        self.writer.take().map_or(Ok(()), |writer| writer.finish().map_err(io::Error::other))
+    pub fn finish(&mut self) -> Result<(), SessionError> {
+        self.writer.take().map_or(Ok(()), |writer| writer.finish().map_err(unwritable))
+    }
+}
+
+/// Names the file, which is not where other messages go.
+fn unwritable(error: CaptureError) -> SessionError {
+    match error {
+        CaptureError::Unwritable { path, source } => SessionError::Unwritable { path, source },
+        other => SessionError::Output(io::Error::other(other)),
     }
 }
 

@@ -215,6 +215,8 @@ mod tests {
         assert_eq!(keys, all.map(|key| (key, json!(true))));
         let csv = read("x.csv", "key,value\n7,\"x,\"\"y\"\"\"\n\"\"\"a b\"\"\",-1\n").unwrap();
         assert_eq!(csv, [(json!(7), json!("x,\"y\"")), (json!("a b"), json!(-1))]);
+        let command = read("x.csv", "key,value\n\"\"\"\\u001b[2J\\u009b\"\"\",true\n").unwrap();
+        assert_eq!(command, [(json!("\u{1b}[2J\u{9b}"), json!(true))]);
         let records = read("x.csv", "key,bytes,pkts\n192.0.2.1,9,1\n::1,,2\n").unwrap();
         assert_eq!(
             records,

@@ -1,7 +1,7 @@
 //! Entries of a table, written out: for people, as JSON lines, as CSV.
 
 use crate::CliError;
-use moonhook_daemon::shown;
+use moonhook_daemon::{json_text, shown};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -28,7 +28,7 @@ impl Listing {
     pub fn entry(&mut self, out: &mut dyn Write, key: &Value, value: &Value) -> Result<(), CliError> {
         match self {
             Listing::Text => writeln!(out, "{}\t{}", shown(key), shown(value))?,
-            Listing::Json => writeln!(out, "{}", json!([key, value]))?,
+            Listing::Json => writeln!(out, "{}", json_text(&json!([key, value])))?,
             Listing::Csv { titles } => {
                 let titles = match titles {
                     Some(titles) => titles,
@@ -83,6 +83,10 @@ mod tests {
         assert_eq!(written(Listing::new(true, false), &plain), "[\"a b\",1]\n[7,\"x,\\\"y\\\"\"]\n");
         let csv = "key,value\n\"\"\"a b\"\"\",1\n7,\"x,\"\"y\"\"\"\n";
         assert_eq!(written(Listing::new(false, true), &plain), csv);
+        let command = [(json!("\u{1b}[2J\u{9b}"), json!(true))];
+        assert_eq!(written(Listing::new(false, false), &command), "\"\\u001b[2J\\u009b\"\ttrue\n");
+        let csv = "key,value\n\"\"\"\\u001b[2J\\u009b\"\"\",true\n";
+        assert_eq!(written(Listing::new(false, true), &command), csv);
         let records =
             [(json!("192.0.2.1"), json!({"bytes": 9, "pkts": 1})), (json!("::1"), json!({"pkts": 2}))];
         assert_eq!(written(Listing::new(false, true), &records), "key,bytes,pkts\n192.0.2.1,9,1\n::1,,2\n");

@@ -68,7 +68,7 @@ fn names_are_looked_up_in_all_scripts() {
             ("limit, limits.burst, nowhere", "9 3 nil"),
             ("limit = 10; limits = 1; nowhere = 2", ""),
             ("limit, limits, nowhere", "10 1 2"),
-            ("mode", "nil"),
+            ("mode", "open"),
             (
                 "mode = 'x'; n = 'many'",
                 "variable 'n' of the handlers is an integer: it cannot be the string 'many'",

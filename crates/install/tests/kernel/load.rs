@@ -4,6 +4,8 @@ use crate::support::{compile, kernel, load_c};
 use moonhook_install::{
     FRAME_MIN, InstallError, LoadOptions, LogDetail, Rejection, frame_max, frame_max_linear, load,
 };
+use nix::time::{ClockId, clock_gettime};
+use std::time::Duration;
 
 #[test]
 fn loads_and_says_what_it_costs() {
@@ -75,17 +77,22 @@ fn small_objects_load_in_two_milliseconds() {
     }
     let object = compile("basic.c");
     let time = || {
-        let start = std::time::Instant::now();
+        let start = processor_time();
         let program = load(&object, &LoadOptions::default()).unwrap();
-        let time = start.elapsed();
+        let time = processor_time() - start;
         drop(program);
         time
     };
     let mut times: Vec<_> = (0..21).map(|_| time()).collect();
     times.sort();
     println!("fastest {:?}, median {:?}", times[0], times[10]);
-    // The host is shared with other tests: the fastest of many shows the cost.
+    // Caches are shared with other tests: the fastest of many shows the cost.
     assert!(times[0].as_micros() < 2000, "{times:?}");
+}
+
+/// What this thread has run for, in the kernel too; the host is shared with other tests.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap().into()
 }
 
 #[test]
