@@ -21,12 +21,13 @@ fn parse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(text) = call.string(context, 1)? else { return Ok(vec![]) };
     match text {
         Str::Mac(_) => context.only(Abs::Str(text)),
-        Str::Ipv4(_) | Str::Ipv6(..) => context.only(Abs::Nil),
+        Str::Ipv4(_) => context.only(Abs::Nil),
         Str::Const(text) => {
             let address = constant(&text);
             context.only(address.map_or(Abs::Nil, |address| Abs::Str(Str::Mac(Word::Imm(address)))))
         }
-        Str::Slice { .. } => {
+        // The text of an IPv6 address can have six characters, which are bytes here.
+        Str::Slice { .. } | Str::Ipv6(..) => {
             let slice = context.slice_of(&text)?;
             of_slice(context, slice)
         }
