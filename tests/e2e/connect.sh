@@ -76,8 +76,8 @@ for form in expanded general; do
     done
     is 24 grep -c . "$WORK/asked"
     grep -q "cgroup.connect4 $CGROUP, cgroup.connect6 $CGROUP" "$WORK/run.out" || die "$(cat "$WORK/run.out")"
-    is 4 grep -c "bad value for field 'address'" "$WORK/run.err"
-    is 4 grep -c "bad value for field 'port' (integer of 16 bits expected)" "$WORK/run.err"
+    is 4 grep -c "lua:[0-9]*: bad value for field 'address'" "$WORK/run.err"
+    is 4 grep -c "lua:[0-9]*: bad value for field 'port' (integer of 16 bits expected)" "$WORK/run.err"
     sed 's/7002/7001/' "$WORK/policy.lua" >"$WORK/other.lua"
     "$MOONHOOK" reload policy "$WORK/other.lua" >"$WORK/reload.out"
     is '!-+--- !-+--- !-+--- !-+--- ' ask_as_service
