@@ -9,4 +9,5 @@ xdp.attach(function(pkt)
     if k & 1 == 0 then held31 = "ab"
     else held31 = function() return k end end
   end
+  print(#pkt, type(held31), type(held24))
 end)

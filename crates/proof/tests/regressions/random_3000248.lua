@@ -9,4 +9,5 @@ xdp.attach(function(pkt)
     if k & 1 == 0 then held24 = function() return k end
     else held24 = "ab" end
   end
+  print(#pkt, type(held31), type(held24))
 end)
