@@ -44,7 +44,8 @@ impl Counts {
             if fields.is_empty() {
                 read_of.entry(pc).or_insert(Read { pc: read, keeps: false, first: false }).first = true;
             } else if !read_of.contains_key(&pc) {
-                of_fields.insert(pc, fields);
+                let counts = fields.into_iter().filter(|field| field.from == 0);
+                of_fields.insert(pc, counts.map(|field| field.name).collect());
             }
         }
         let mut last_use: BTreeMap<usize, usize> = BTreeMap::new();

@@ -3,7 +3,11 @@
 //!
 //! Found in the bytecode: a test whether a place has a value, and in its two branches assignments to that place, of the place's own
 //! value plus an amount and of the same amount. Or the branches leave both in a variable, which is assigned behind them. Or one adds to
-//! fields of the table that is there, and the other one assigns a new table with the same amounts in these fields.
+//! fields of the table that is there, and the other one assigns a new table with the same amounts in these fields. Or the new table
+//! stands in for the one that is not there, what follows adds to its fields, and it is assigned then:
+//! `local r = t[k] or { n = 0 } r.n = r.n + 1 t[k] = r`.
+
+mod stand_in;
 
 use crate::instruction::Opcode;
 use crate::names::local_name;
@@ -24,7 +28,14 @@ pub struct First {
     /// Nothing that could change the place happens between the test and the assignment.
     pub direct: bool,
     /// If a table is assigned: the fields that have amounts.
-    pub fields: Vec<Arc<[u8]>>,
+    pub fields: Vec<FirstField>,
+}
+
+/// A field of a new table whose value is an amount, or `from` plus an amount.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FirstField {
+    pub name: Arc<[u8]>,
+    pub from: i64,
 }
 
 /// By the assigning instructions.
@@ -36,6 +47,11 @@ pub fn find(prototype: &Prototype) -> BTreeMap<usize, First> {
             branches.assigned(&mut found);
             branches.joined(&mut found);
             branches.of_fields(&mut found);
+        }
+    }
+    for pc in 0..prototype.code.len() {
+        if let Some(first) = stand_in::assigned(&function, pc) {
+            found.entry(pc).or_insert(first);
         }
     }
     found
@@ -148,7 +164,7 @@ impl<'f, 'p> Branches<'f, 'p> {
                 && is_added(at, i.b())
                 && let Some(Value::String(name)) = function.0.constants.get(i.b())
             {
-                fields.push(name.clone());
+                fields.push(FirstField { name: name.clone(), from: 0 });
             }
         }
         if !fields.is_empty() {

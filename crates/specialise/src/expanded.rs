@@ -131,8 +131,9 @@ impl Surroundings for Expanded {
         !context.known.shared.first_fields.is_empty()
     }
 
-    fn may_be_first_field(&self, context: &mut Context<'_>, name: &str, _: &mut Vec<State>) -> bool {
-        context.known.shared.first_fields.iter().any(|first| **first == *name.as_bytes())
+    fn first_field(&self, context: &mut Context<'_>, name: &str, _: &mut Vec<State>) -> Option<i64> {
+        let mut fields = context.known.shared.first_fields.iter();
+        fields.find(|first| *first.name == *name.as_bytes()).map(|first| first.from)
     }
 
     /// What the handlers were seen to read.

@@ -92,9 +92,9 @@ pub trait Surroundings {
     /// Whether fields of the value that is being assigned to a shared table may be first counts.
     fn may_have_first_fields(&self, context: &Context<'_>) -> bool;
 
-    /// Whether the field with that name of the value that is being assigned may be a first count. Paths on which it turns out at packet
-    /// time that it is none leave, into `others`.
-    fn may_be_first_field(&self, context: &mut Context<'_>, name: &str, others: &mut Vec<State>) -> bool;
+    /// What the field with that name of the value that is being assigned began with, if it may be a first count. Paths on which it
+    /// turns out at packet time that it is none leave, into `others`.
+    fn first_field(&self, context: &mut Context<'_>, name: &str, others: &mut Vec<State>) -> Option<i64>;
 
     /// What is copied, as values, of the table's entries when they are looked up.
     fn copied_paths(&self, context: &mut Context<'_>, table: TableId) -> Vec<FieldPath>;

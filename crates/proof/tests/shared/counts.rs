@@ -150,7 +150,7 @@ fn no_count_is_lost_in_general_code() {
 }
 
 /// What one packet adds to `t`, all in all, and how. The frame has 49 bytes.
-const SUMS: [(&str, &str, i64); 39] = [
+const SUMS: [(&str, &str, i64); 41] = [
     ("", "t[k] = t[k] or { s = { n = 0 } } t[k].s.n = t[k].s.n + 1", 1),
     ("", "if not t[k] then t[k] = { s = { n = 0 } } end t[k].s.n = t[k].s.n + 1", 1),
     ("", "local r = t[k] if not r then r = { s = { n = 0 } } t[k] = r end r.s.n = r.s.n + 1", 1),
@@ -275,6 +275,16 @@ const SUMS: [(&str, &str, i64); 39] = [
         1,
     ),
     ("-- expanded", "local r = t[k] or { n = 0 } r.n = r.n + 1 t[k] = r", 1),
+    (
+        "-- expanded\n t = map { key = 'int', value = { n = 'int', bytes = 'int' }, capacity = 100000 }",
+        "local r = t[new] or { n = 0 } r.n = r.n + 1 r.bytes = (r.bytes or 0) + #pkt t[new] = r",
+        50,
+    ),
+    (
+        "-- expanded\n t = map { key = 'int', value = { n = 'int', begun = 'int' }, capacity = 100000 }",
+        "local r = t[new] or { n = 5, begun = -5 } r.n = r.n + 1 t[new] = r",
+        1,
+    ),
 ];
 
 /// All ways of writing `place = place + x` are atomic, in entries of any schema.

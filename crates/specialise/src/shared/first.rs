@@ -60,15 +60,14 @@ impl Context<'_> {
         for (number, Field { name, .. }) in fields.iter().enumerate() {
             let Some((_, offset, Type::Integer)) = schema.value.field(name) else { continue };
             let mut others = Vec::new();
-            if !self.around.may_be_first_field(self, name, &mut others) {
-                continue;
-            }
+            let Some(from) = self.around.first_field(self, name, &mut others) else { continue };
             let there = self.load(value, start, Size::B8, false);
             let there = self.and(there, 1i64 << number);
             let missing = self.compare(CompareOp::Eq, there, 0);
             self.leave_if(missing, &mut others);
             let disp = start + offset as i16;
-            let added = self.load(value, disp, Size::B8, false);
+            let value = self.load(value, disp, Size::B8, false);
+            let added = self.sub(value, from);
             self.set_there(Address { base: entry, disp: start }, number, true)?;
             atomic_add(self, Address { base: entry, disp }, added);
             others.push(self.take_state());

@@ -3,6 +3,7 @@
 use super::additions::Additions;
 use super::loaded::entries;
 use super::seen::{Misfit, Seen};
+use crate::first_sums::FirstField;
 use crate::value::Word;
 use moonhook_ir as ir;
 use moonhook_schema::Schema;
@@ -45,7 +46,7 @@ pub struct SharedTables {
     /// In stubs: 1 where the handler has seen that there is no entry with the key that is being assigned, else 0.
     pub seen_absent: Option<Word>,
     /// Fields of the table that is being assigned which are first counts.
-    pub first_fields: Vec<std::sync::Arc<[u8]>>,
+    pub first_fields: Vec<FirstField>,
     /// Records in values, as [`crate::value::Abs::Entry`] numbers them.
     pub(super) paths: Vec<Path>,
 }

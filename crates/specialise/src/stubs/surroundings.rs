@@ -119,11 +119,11 @@ impl Surroundings for InStub {
     }
 
     /// Any may be: a routine knows.
-    fn may_be_first_field(&self, context: &mut Context<'_>, name: &str, others: &mut Vec<State>) -> bool {
+    fn first_field(&self, context: &mut Context<'_>, name: &str, others: &mut Vec<State>) -> Option<i64> {
         let is_first = context.is_first_field(name);
         let other = context.compare(CompareOp::Eq, is_first, 0);
         context.leave_if(other, others);
-        true
+        Some(0)
     }
 
     /// Of records nothing: they are copied into packet memory.
