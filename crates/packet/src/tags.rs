@@ -138,13 +138,35 @@ pub trait ChangeTags: ChangeLength {
     /// Gives the tag beside a packet, which there is, another control information.
     fn replace_tag(&mut self, tags: Tags, control: Word) -> Result<(), Self::Stop> {
         let kind = self.context_word(tags.kind);
+        // Of a tag among the bytes, which it takes out and puts there again, the kernel knows the type that it came with, which need not be
+        // the one that the bytes say now.
+        let following = self.following_type()?;
         let mut refused = Vec::new();
         self.ask(tags.pop, &[], &mut refused)?;
         self.ask(tags.push, &[kind, control], &mut refused)?;
         self.fail_in(refused, |machine| {
             machine.fault(crate::Fault::Memory);
             Ok(())
-        })
+        })?;
+        let now = self.following_type()?;
+        let other = self.compare(CompareOp::Ne, now, following);
+        let (other, same) = self.split(other);
+        self.resume(other);
+        if self.alive() {
+            let address = self.known_address(Word::Imm(12), 2)?;
+            self.write_word(address, Word::Imm(12), Size::B2, following);
+        }
+        let other = self.take_state();
+        self.enter(vec![other, same])
+    }
+
+    /// The type of what follows the addresses among the bytes, as it is in memory.
+    fn following_type(&mut self) -> Result<Word, Self::Stop> {
+        if !self.alive() {
+            return Ok(Word::Imm(0));
+        }
+        let address = self.known_address(Word::Imm(12), 2)?;
+        Ok(self.load_at(address, Size::B2, false))
     }
 
     /// The addresses of the link's header.

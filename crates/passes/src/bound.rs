@@ -14,8 +14,18 @@ use crate::reach::Reach;
 use crate::values::{Definition, definitions};
 use moonhook_ir::*;
 
-/// Larger offsets have a comparison next to their use.
+/// Larger offsets have a comparison next to their use, or are sums of parts that are masked one by one: with a mask of more bits they could
+/// be larger to the verifier than it has them in packets (`MAX_PACKET_OFF`).
 const MOST_MASKED: u64 = 0x7fff;
+
+/// The largest sum of masked parts; room for what is read there is left below `MAX_PACKET_OFF`.
+const MOST_SUM: u64 = 0xfc00;
+
+/// Sums that are taken apart for one offset.
+const MOST_SUMS: usize = 4;
+
+/// What an offset is the sum of, each with its mask if it needs one.
+type Parts = Vec<(Value, Option<u64>)>;
 
 pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
@@ -36,24 +46,74 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
         for (at, inst) in function.block(block).insts.iter().enumerate() {
             if let Op::Binary(BinaryOp::Add, base, Operand::Value(offset)) = inst.op
                 && proofs.is_pointer(base)
-                && paths.bits(offset) <= MOST_MASKED
                 && forgotten.at(offset, block)
+                && let Some(parts) = parts(offset, block, &definitions, &paths, &forgotten)
             {
-                plan.push((block, at, base, offset, paths.bits(offset)));
+                plan.push((block, at, base, parts));
             }
         }
     }
     let changed = !plan.is_empty();
     // The last ones of a block first, so that places stay what they are.
-    for (block, at, base, offset, bits) in plan.into_iter().rev() {
-        let result = function.new_value();
-        let insts = &mut function.block_mut(block).insts;
-        let loc = insts[at].loc;
-        insts[at].op = Op::Binary(BinaryOp::Add, base, Operand::Value(result));
-        let op = Op::Binary(BinaryOp::And, offset, Operand::Imm(bits as i32));
-        insts.insert(at, Inst { op, result: Some(result), loc });
+    for (block, at, base, parts) in plan.into_iter().rev() {
+        let loc = function.block(block).insts[at].loc;
+        let (insts, offset) = bounded(function, &parts, loc);
+        let block = &mut function.block_mut(block).insts;
+        block[at].op = Op::Binary(BinaryOp::Add, base, Operand::Value(offset));
+        block.splice(at..at, insts);
     }
     changed
+}
+
+/// What the offset is the sum of in `block`, so that masks bound all of it; `None` if they cannot.
+fn parts(
+    offset: Value,
+    block: Block,
+    definitions: &[Definition],
+    paths: &Paths<'_>,
+    forgotten: &Forgotten<'_>,
+) -> Option<Parts> {
+    let (mut found, mut work, mut sums, mut most) = (Parts::new(), vec![offset], 0, 0);
+    while let Some(part) = work.pop() {
+        let bits = paths.bits(part);
+        if bits <= MOST_MASKED {
+            found.push((part, forgotten.at(part, block).then_some(bits)));
+            most += bits;
+            continue;
+        }
+        let Definition::Binary(BinaryOp::Add, a, Operand::Value(b)) = definitions[part.index()] else {
+            return None;
+        };
+        work.extend([b, a]);
+        sums += 1;
+        if sums > MOST_SUMS {
+            return None;
+        }
+    }
+    (most <= MOST_SUM).then_some(found)
+}
+
+/// The instructions that add the parts, and their sum.
+fn bounded(function: &mut Function, parts: &Parts, loc: Loc) -> (Vec<Inst>, Value) {
+    let mut insts = Vec::new();
+    let mut make = |op: Op| {
+        let result = function.new_value();
+        insts.push(Inst { op, result: Some(result), loc });
+        result
+    };
+    let mut sum = None;
+    for &(part, mask) in parts {
+        let part = match mask {
+            Some(mask) => make(Op::Binary(BinaryOp::And, part, Operand::Imm(mask as i32))),
+            None => part,
+        };
+        sum = Some(match sum {
+            Some(sum) => make(Op::Binary(BinaryOp::Add, sum, Operand::Value(part))),
+            None => part,
+        });
+    }
+    let sum = sum.expect("an offset has a part at least");
+    (insts, sum)
 }
 
 /// Where the blocks lead that end in a `may_goto` and are in a loop.

@@ -9,6 +9,35 @@ pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::WRITES, 2, Generator::assign_field_by_name),
     (Features::WRITES, 2, Generator::assign_field_below_string),
     (Features::WRITES, 2, Generator::assign_port),
+    (Features::WRITES, 2, Generator::read_header_that_is_gone),
+];
+
+/// Headers, and fields of them.
+const HELD: [(&str, &str); 14] = [
+    ("vlan", "id"),
+    ("arp", "sender"),
+    ("mpls", "label"),
+    ("ip", "src"),
+    ("ip", "length"),
+    ("tcp", "flags"),
+    ("udp", "dport"),
+    ("icmp", "type"),
+    ("gre", "key"),
+    ("dns", "qname"),
+    ("dhcp", "type"),
+    ("http", "method"),
+    ("quic", "version"),
+    ("vxlan", "vni"),
+];
+
+/// Writes by offset behind which headers are others, or none; N is a small number.
+const TAKING_AWAY: [&str; 6] = [
+    "pkt:setbyte(12, N)",
+    "pkt:setuint16(12, 0x86dd)",
+    "pkt:setbyte(14, N * 16 + 5)",
+    "pkt:setbyte(23, N)",
+    "pkt:setuint16(36, N)",
+    "pkt:setuint16(16, N)",
 ];
 
 /// Integer fields that can be assigned (docs/packet.md), with their bits.
@@ -117,6 +146,25 @@ impl Generator {
             *self.random.pick(&[("dns", "id"), ("dhcp", "xid"), ("quic", "version"), ("vxlan", "vni")]);
         let shown = format!("print(pkt.{header} and pkt.{header}.{field})");
         let line = format!("if pkt.udp and pkt.eth then {shown} pkt.udp.{port} = {number} {shown} end");
+        Some(vec![line!(line)])
+    }
+
+    /// The header is a variable that was declared before a write behind which there may be no such header.
+    fn read_header_that_is_gone(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet || !self.has(Features::OFFSETS) {
+            return None;
+        }
+        self.spend(60);
+        let (header, field) = *self.random.pick(&HELD);
+        let write = self.one_of(&TAKING_AWAY).replace('N', &self.random.below(16).to_string());
+        let gone = if self.random.once_in(3) { "" } else { "not " };
+        let read = match self.has(Features::ERRORS) {
+            true => format!("print(pcall(function() return header.{field} end))"),
+            false => format!("print(header.{field})"),
+        };
+        let line = format!(
+            "if pkt.{header} and #pkt > 40 then local header = pkt.{header} {write} if {gone}pkt.{header} then {read} end end"
+        );
         Some(vec![line!(line)])
     }
 
