@@ -1,6 +1,7 @@
 //! Packets of the processes in a control group (`BPF_PROG_TYPE_CGROUP_SKB`, kernel/bpf/cgroup.c): what their sockets are about to
 //! get, and what they have sent. Such programs see packets from the IP header on and cannot change them.
 
+use crate::context::{HWTIMESTAMP, TIMESTAMP};
 use crate::{
     Answer, Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Places, Reader, Verdict,
 };
@@ -18,6 +19,8 @@ const METADATA: &[Metadata] = &[
     Metadata::written("priority", 32),
     Metadata::read("ifindex", 40),
     Metadata::read("rxhash", 68),
+    Metadata::time("timestamp", TIMESTAMP, false),
+    Metadata::time("hwtimestamp", HWTIMESTAMP, false),
 ];
 
 /// Packets that sockets in the group are about to get.

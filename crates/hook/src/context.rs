@@ -48,7 +48,7 @@ pub struct Peer {
     pub protocol: i16,
 }
 
-/// Something that the kernel keeps beside a packet: a number of 32 bits at most.
+/// Something that the kernel keeps beside a packet: a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Metadata {
     /// What scripts call it, as a field of the packet.
@@ -59,9 +59,10 @@ pub struct Metadata {
 /// Where something is that the kernel keeps.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
-    /// A word of 32 bits of the context.
+    /// A word of the context, of 32 or 64 bits.
     Word {
         at: i16,
+        bits: u32,
         /// Programs can change it.
         is_written: bool,
     },
@@ -78,13 +79,22 @@ pub struct Path {
     pub fields: &'static [&'static str],
 }
 
+/// Where `struct __sk_buff` has the time at which a packet came in, or is to leave, and the one that the network card has noted.
+pub(crate) const TIMESTAMP: i16 = 152;
+pub(crate) const HWTIMESTAMP: i16 = 184;
+
 impl Metadata {
     pub(crate) const fn read(name: &'static str, at: i16) -> Metadata {
-        Metadata { name, source: Source::Word { at, is_written: false } }
+        Metadata { name, source: Source::Word { at, bits: 32, is_written: false } }
+    }
+
+    /// A time, in ns.
+    pub(crate) const fn time(name: &'static str, at: i16, is_written: bool) -> Metadata {
+        Metadata { name, source: Source::Word { at, bits: 64, is_written } }
     }
 
     pub(crate) const fn written(name: &'static str, at: i16) -> Metadata {
-        Metadata { name, source: Source::Word { at, is_written: true } }
+        Metadata { name, source: Source::Word { at, bits: 32, is_written: true } }
     }
 
     pub(crate) const fn of_structures(name: &'static str, paths: &'static [Path]) -> Metadata {

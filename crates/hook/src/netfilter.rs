@@ -22,6 +22,7 @@ const METADATA: &[Metadata] = &[
         ],
     ),
     Metadata::of_structures("rxhash", &[of_packet(&["sk_buff.hash"])]),
+    Metadata::of_structures("timestamp", &[of_packet(&["sk_buff.tstamp"])]),
 ];
 
 const fn of_packet(fields: &'static [&'static str]) -> Path {

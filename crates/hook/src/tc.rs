@@ -1,6 +1,7 @@
 //! tc, through links (tcx): packets between driver and protocols, as the kernel keeps them (`struct __sk_buff`, `enum tcx_action_base` of
 //! include/uapi/linux/bpf.h). Scripts may use the names of `TC_ACT_…` (include/uapi/linux/pkt_cls.h), too.
 
+use crate::context::{HWTIMESTAMP, TIMESTAMP};
 use crate::{
     Addresses, Answer, Checksums, Connection, Context, Elsewhere, Hook, Layer, Lengths, Metadata, Note,
     Packet, Places, Pull, Tags, Verdict,
@@ -27,6 +28,8 @@ const CONTEXT: Context = Context {
         Metadata::written("priority", 32),
         Metadata::read("ifindex", 40),
         Metadata::read("rxhash", 68),
+        Metadata::time("timestamp", TIMESTAMP, true),
+        Metadata::time("hwtimestamp", HWTIMESTAMP, false),
     ],
     peer: None,
     note: None,

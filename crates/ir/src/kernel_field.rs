@@ -87,6 +87,7 @@ const fn address(structure: &'static str, name: &'static str) -> KernelField {
 pub static SKB_MARK: KernelField = number("sk_buff", "mark", Size::B4);
 pub static SKB_PRIORITY: KernelField = number("sk_buff", "priority", Size::B4);
 pub static SKB_HASH: KernelField = number("sk_buff", "hash", Size::B4);
+pub static SKB_TIME: KernelField = number("sk_buff", "tstamp", Size::B8);
 pub static SKB_QUEUE: KernelField = number("sk_buff", "queue_mapping", Size::B2);
 pub static STATE_IN: KernelField = address("nf_hook_state", "in");
 pub static STATE_OUT: KernelField = address("nf_hook_state", "out");
@@ -96,10 +97,11 @@ pub static SKB_CONNECTION: KernelField = number("sk_buff", "_nfct", Size::B8);
 pub static CONNECTION_STATUS: KernelField = number("nf_conn", "status", Size::B8);
 pub static CONNECTION_MARK: KernelField = number("nf_conn", "mark", Size::B4);
 
-static FIELDS: [&KernelField; 10] = [
+static FIELDS: [&KernelField; 11] = [
     &SKB_MARK,
     &SKB_PRIORITY,
     &SKB_HASH,
+    &SKB_TIME,
     &SKB_QUEUE,
     &STATE_IN,
     &STATE_OUT,

@@ -135,7 +135,7 @@ impl UserTier {
         let hook = point.hook;
         let mut metadata = Metadata::of(Frame::new(frame, hook.layer));
         if let Place::Netfilter(NetfilterPlace { mark: Some(mark), .. }) = point.place
-            && metadata.get(hook, b"mark") != Some(mark)
+            && metadata.get(hook, b"mark") != Some(i64::from(mark))
         {
             return Ok(hook.default);
         }

@@ -6,15 +6,20 @@ use crate::protocol::{Frame, eth};
 use moonhook_hook::{Hook, Layer, Source};
 
 /// All that some hook has.
-const NAMES: [&str; 5] = ["ifindex", "mark", "priority", "queue", "rxhash"];
+const NAMES: [&str; 7] = ["ifindex", "mark", "priority", "queue", "rxhash", "timestamp", "hwtimestamp"];
+
+/// Bits of a number that can be assigned.
+pub fn bits(place: usize) -> u32 {
+    if NAMES[place] == "timestamp" { 63 } else { 32 }
+}
 
 /// The loopback interface's number.
-const LOOPBACK: u32 = 1;
+const LOOPBACK: i64 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// The numbers that scripts see, in the order of [`NAMES`].
-    numbers: [u32; NAMES.len()],
+    numbers: [i64; NAMES.len()],
     /// The type of an Ethernet frame when it came to the hook, which the kernel remembers; 0 of others.
     pub ethertype: u16,
     /// The kernel knows that the packet is inside another one.
@@ -60,15 +65,15 @@ impl Metadata {
     /// That of a frame which has come in by a queue of an interface.
     pub fn received(interface: u32, queue: u32) -> Metadata {
         let of = |name| match name {
-            "ifindex" => interface,
-            "queue" => queue,
+            "ifindex" => i64::from(interface),
+            "queue" => i64::from(queue),
             _ => 0,
         };
         Metadata { numbers: NAMES.map(of), ..Metadata::default() }
     }
 
     /// What the hook has under that name.
-    pub fn get(&self, hook: &Hook, name: &[u8]) -> Option<u32> {
+    pub fn get(&self, hook: &Hook, name: &[u8]) -> Option<i64> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;
         hook.metadata(NAMES[index]).map(|metadata| match metadata.source {
             Source::Word { .. } => self.numbers[index],
@@ -85,8 +90,8 @@ impl Metadata {
 
     /// Changes it. The kernel keeps queues in 16 bits, and leaves out what would not fit or stands for none (`NO_QUEUE_MAPPING`,
     /// include/linux/skbuff.h; `bpf_convert_ctx_access`, net/core/filter.c).
-    pub fn set(&mut self, place: usize, number: u32) {
-        let is_kept = NAMES[place] != "queue" || number < u32::from(u16::MAX);
+    pub fn set(&mut self, place: usize, number: i64) {
+        let is_kept = NAMES[place] != "queue" || number < i64::from(u16::MAX);
         if is_kept {
             self.numbers[place] = number;
         }

@@ -9,6 +9,7 @@ pub const LINUX: Library = Library {
     constants: &[],
     functions: &[
         Function::stub("linux.time", &[Integer]),
+        Function::stub("linux.monotonic", &[Integer]),
         Function::stub("linux.difftime", &[Integer]),
         Function::stub("linux.random", &[Integer]),
     ],

@@ -1,4 +1,4 @@
-//! `require "linux"`: time and random numbers of the kernel, with Lunatik's names.
+//! `require "linux"`: time and random numbers of the kernel, with Lunatik's names, and the clock that packets leave by.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -11,8 +11,12 @@ pub(super) const MODULE: Module = Module { name: "linux", open };
 
 type Body = fn(&Lua, &[Value], &str) -> Result<i64, String>;
 
-const FUNCTIONS: &[(&str, Body)] =
-    &[("linux.time", time), ("linux.difftime", difference), ("linux.random", random)];
+const FUNCTIONS: &[(&str, Body)] = &[
+    ("linux.time", time),
+    ("linux.monotonic", monotonic),
+    ("linux.difftime", difference),
+    ("linux.random", random),
+];
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
@@ -26,6 +30,10 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 
 fn time(_: &Lua, _: &[Value], _: &str) -> Result<i64, String> {
     crate::clock::time().map(|now| now.since_epoch).map_err(|error| error.to_string())
+}
+
+fn monotonic(_: &Lua, _: &[Value], _: &str) -> Result<i64, String> {
+    crate::clock::time().map(|now| now.monotonic).map_err(|error| error.to_string())
 }
 
 fn difference(lua: &Lua, arguments: &[Value], function: &str) -> Result<i64, String> {

@@ -1,4 +1,4 @@
-//! What the kernel keeps beside a packet: `pkt.mark` and its like, numbers of 32 bits, at hooks that have them.
+//! What the kernel keeps beside a packet: `pkt.mark` and its like, numbers of 32 bits, and times, at hooks that have them.
 
 use super::header::{Assignment, Headers, Protocol, RefusedBy, Values, Write};
 use crate::assign::{Takes, word_of};
@@ -8,30 +8,39 @@ use moonhook_ir::words::Word;
 use moonhook_ir::{BinaryOp, CompareOp, KernelField, Size, Value as Place};
 
 /// All that some hook has.
-pub fn protocols<M: Machine>() -> [Protocol<M>; 5] {
+pub fn protocols<M: Machine>() -> [Protocol<M>; 7] {
     [
         Protocol::number("ifindex", |machine| read(machine, "ifindex"), None),
         Protocol::number(
             "mark",
             |machine| read(machine, "mark"),
-            assigned(|machine, value, refused| write(machine, "mark", value, refused)),
+            assigned(32, |machine, value, refused| write(machine, "mark", value, refused)),
         ),
         Protocol::number(
             "priority",
             |machine| read(machine, "priority"),
-            assigned(|machine, value, refused| write(machine, "priority", value, refused)),
+            assigned(32, |machine, value, refused| write(machine, "priority", value, refused)),
         ),
         Protocol::number(
             "queue",
             |machine| read(machine, "queue"),
-            assigned(|machine, value, refused| write(machine, "queue", value, refused)),
+            assigned(32, |machine, value, refused| write(machine, "queue", value, refused)),
         ),
         Protocol::number("rxhash", |machine| read(machine, "rxhash"), None),
+        Protocol::number("hwtimestamp", |machine| read(machine, "hwtimestamp"), None),
+        Protocol::number(
+            "timestamp",
+            |machine| read(machine, "timestamp"),
+            assigned(TIME_BITS, |machine, value, refused| write(machine, "timestamp", value, refused)),
+        ),
     ]
 }
 
-fn assigned<M: Machine>(write: Write<M>) -> Option<Assignment<M>> {
-    Some(Assignment { takes: Takes::Number(32), write })
+/// The kernel keeps times in ns as signed numbers (`ktime_t`).
+const TIME_BITS: u32 = 63;
+
+fn assigned<M: Machine>(bits: u32, write: Write<M>) -> Option<Assignment<M>> {
+    Some(Assignment { takes: Takes::Number(bits), write })
 }
 
 fn read<M: Machine>(machine: &mut M, name: &str) -> Values<M> {
@@ -47,7 +56,7 @@ pub fn number<M: Machine>(machine: &mut M, name: &str) -> Option<Word> {
     let context = machine.program_context();
     let context = machine.value(context);
     Some(match metadata.source {
-        Source::Word { at, .. } => machine.load(context, at, Size::B4, false),
+        Source::Word { at, bits, .. } => machine.load(context, at, size(bits), false),
         Source::Structures(paths) => {
             let mut found = Word::Imm(0);
             for path in paths.iter().rev() {
@@ -62,6 +71,10 @@ pub fn number<M: Machine>(machine: &mut M, name: &str) -> Option<Word> {
             found
         }
     })
+}
+
+fn size(bits: u32) -> Size {
+    if bits > 32 { Size::B8 } else { Size::B4 }
 }
 
 /// The number at the end of a path. What lies behind an address that is 0 is 0.
@@ -82,12 +95,12 @@ fn write<M: Machine>(
     refused: &mut RefusedBy<M>,
 ) -> Result<(), M::Stop> {
     let source = machine.hook().metadata(name).map(|metadata| metadata.source);
-    let (Some(Source::Word { at, is_written: true }), Some(word)) = (source, word_of(value)) else {
+    let (Some(Source::Word { at, bits, is_written: true }), Some(word)) = (source, word_of(value)) else {
         refused.absent.push(machine.take_state());
         return Ok(());
     };
     let context = machine.program_context();
     let context = machine.value(context);
-    machine.store(context, at, Size::B4, word);
+    machine.store(context, at, size(bits), word);
     Ok(())
 }

@@ -158,7 +158,7 @@ impl<M: Machine> Protocol<M> {
     ) -> Result<RefusedBy<M>, M::Stop> {
         let mut refused = RefusedBy::<M>::default();
         if let (Takes::Number(bits), Value::Number(word)) = (assignment.takes, value) {
-            let beyond = machine.compare(CompareOp::UGt, word, (1 << bits) - 1);
+            let beyond = machine.compare(CompareOp::UGt, word, i64::MAX >> (63 - bits));
             machine.leave_if(beyond, &mut refused.unfit);
         }
         // What is beside a packet can be assigned where there is nothing yet.

@@ -16,9 +16,11 @@ pub(super) const INTEGERS: Rules<ExpressionRule> = &[
 ];
 
 /// What hooks keep beside packets (docs/packet.md), and what says that a hook can change it: what else it has.
-const METADATA: [(&str, Option<&str>); 6] = [
+const METADATA: [(&str, Option<&str>); 8] = [
     ("ifindex", None),
     ("rxhash", None),
+    ("hwtimestamp", None),
+    ("timestamp", Some("pkt.queue and pkt.mark")),
     ("mark", Some("pkt.mark")),
     ("priority", Some("pkt.priority")),
     ("queue", Some("pkt.queue and pkt.mark")),

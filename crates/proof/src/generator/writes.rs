@@ -24,7 +24,7 @@ const HELD: [(&str, &str); 14] = [
     ("icmp", "type"),
     ("gre", "key"),
     ("dns", "qname"),
-    ("dhcp", "type"),
+    ("dhcp", "message_type"),
     ("http", "method"),
     ("quic", "version"),
     ("vxlan", "vni"),

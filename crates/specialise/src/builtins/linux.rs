@@ -15,6 +15,10 @@ pub const ROWS: &[Row] = &[
         let now = context.time(Clock::Tai);
         context.only(Abs::Int(now))
     }),
+    row("linux.monotonic", |context, _| {
+        let now = context.now();
+        context.only(Abs::Int(now))
+    }),
     row("linux.difftime", |context, call| {
         let (later, earlier) = (call.integer(context, 1)?, call.integer(context, 2)?);
         let difference = context.sub(later, earlier);

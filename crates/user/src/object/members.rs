@@ -68,17 +68,14 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
         }
         let Some(place) = place else { return no_assignment(state, owner(data)) };
         let is_integer = ffi::lua_type(state, 3) == ffi::LUA_TNUMBER && ffi::lua_isinteger(state, 3) != 0;
-        match u32::try_from(ffi::lua_tointeger(state, 3)) {
-            Ok(number) if is_integer => {
-                (*data).metadata.set(place, number);
-                0
-            }
-            _ => {
-                let name = ffi::lua_tolstring(state, 2, std::ptr::null_mut());
-                let message = c"bad value for field '%s' (integer of 32 bits expected)";
-                ffi::luaL_error(state, message.as_ptr(), name)
-            }
+        let (number, bits) = (ffi::lua_tointeger(state, 3), metadata::bits(place));
+        if is_integer && (0..=i64::MAX >> (63 - bits)).contains(&number) {
+            (*data).metadata.set(place, number);
+            return 0;
         }
+        let name = ffi::lua_tolstring(state, 2, std::ptr::null_mut());
+        let message = c"bad value for field '%s' (integer of %d bits expected)";
+        ffi::luaL_error(state, message.as_ptr(), name, bits as c_int)
     }
 }
 
@@ -107,7 +104,7 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
         match ((*data).kind, Protocol::named(name)) {
             (DataKind::Packet(_), Some((number, protocol))) => push_member(state, frame, number, protocol),
             (DataKind::Packet(hook), None) if metadata::is_known(name) => {
-                let value = (*data).metadata.get(hook, name).map(|number| Value::Integer(number.into()));
+                let value = (*data).metadata.get(hook, name).map(Value::Integer);
                 push_value(state, value, frame);
                 1
             }

@@ -10,6 +10,8 @@ xdp.attach(function(pkt)
   print(one >= 1 and one <= n, range >= -n and range <= n, linux.random(n, n) == n, linux.random(1))
   print(linux.random() == linux.random(), math.type(linux.random()))
   local spent = linux.difftime(linux.time(), before)
+  local began = linux.monotonic()
+  print(began > 0, linux.monotonic() - began < 1000000000, linux.monotonic() >= began)
   print(spent >= 0 and spent < 1000000000, linux.difftime(n, "3"), before > 1700000000000000000)
   if n == 1 then linux.random(n, 0) end
   linux.random(1, 2, n)

@@ -9,7 +9,7 @@ local function assign(pkt, name, value)
 end
 
 xdp.attach(function(pkt)
-  for _, name in ipairs { "ifindex", "mark", "priority", "queue", "rxhash" } do
+  for _, name in ipairs { "ifindex", "mark", "priority", "queue", "rxhash", "timestamp", "hwtimestamp" } do
     print(name, pkt[name], rule[name] == nil, math.type(pkt[name]))
   end
   print(pcall(function() pkt.mark = rule.mark end))
@@ -18,6 +18,9 @@ xdp.attach(function(pkt)
   print(pcall(function() pkt.queue = 1 end))
   print(pcall(function() pkt.ifindex = 1 end))
   print(pcall(function() pkt.rxhash = 1 end))
+  print(pcall(function() pkt.timestamp = math.maxinteger end), pkt.timestamp)
+  print(pcall(function() pkt.timestamp = math.mininteger end))
+  print(pcall(function() pkt.hwtimestamp = 1 end), pkt.hwtimestamp)
   print(pcall(function() pkt.mark = -1 end))
   print(pcall(function() pkt.mark = 1 << 40 end))
   print(pkt.mark, pkt.priority, pkt.queue)

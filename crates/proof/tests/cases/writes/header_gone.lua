@@ -16,7 +16,7 @@ xdp.attach(function(pkt)
   if gre then print(pcall(function() return gre.key end)) end
   if mpls then print(pcall(function() return mpls.label end)) end
   if quic then print(pcall(function() return quic.version end)) end
-  if dhcp then print(pcall(function() return dhcp.type end)) end
+  if dhcp then print(pcall(function() return dhcp.message_type end)) end
   if arp then print(pcall(function() return arp.sender end)) end
   return 1
 end)
