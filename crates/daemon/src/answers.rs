@@ -111,12 +111,12 @@ pub struct Form {
     /// `expanded` or `general`.
     pub name: String,
     /// Why not to expanded code, unless that was asked for.
-    pub reason: Option<FormReason>,
+    pub reason: Option<Remark>,
 }
 
-/// What stands in the way of expanded code.
+/// What a person is told of a script: what stands in the way of expanded code, or a warning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FormReason {
+pub struct Remark {
     pub code: String,
     pub place: Option<Place>,
     pub message: String,
@@ -130,6 +130,8 @@ pub struct Reloaded {
     pub form: Form,
     pub tables: Vec<TableKept>,
     pub variables: Vec<TableKept>,
+    /// What a person should know of the scripts, which run all the same.
+    pub warnings: Vec<Remark>,
     pub timing: Timing,
 }
 

@@ -22,7 +22,7 @@ mod request_line;
 mod server;
 
 pub use answers::{
-    Dumped, Executed, Form, FormReason, Kept, Listed, Neighbours, Reloaded, Replaced, Status, TableInfo,
+    Dumped, Executed, Form, Kept, Listed, Neighbours, Reloaded, Remark, Replaced, Status, TableInfo,
     TableKept, Timing,
 };
 pub use client::Client;

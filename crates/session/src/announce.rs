@@ -2,7 +2,8 @@
 
 use crate::SessionError;
 use crate::report::JsonError;
-use moonhook_daemon::{Form, FormReason, Reloaded};
+use moonhook_daemon::{Form, Reloaded, Remark};
+use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Choice, Reason};
 use moonhook_records::{Failure, Frame, Message, Notice};
 use moonhook_schema::Datum;
@@ -47,8 +48,14 @@ pub fn reloaded_json(reloaded: &Reloaded) -> Value {
     json!({
         "type": "reloaded", "scripts": reloaded.scripts, "form": reloaded.form.name, "reason": reloaded.form.reason,
         "tables": reloaded.tables,
-        "variables": reloaded.variables, "timing_us": reloaded.timing,
+        "variables": reloaded.variables, "warnings": reloaded.warnings, "timing_us": reloaded.timing,
     })
+}
+
+/// A warning as other processes are told of it.
+pub fn remark(warning: &Diagnostic) -> Remark {
+    let Diagnostic { code, message, place, help, .. } = warning.clone();
+    Remark { code: code.to_string(), place, message, help }
 }
 
 pub fn replaced_json(table: &str, entries: u64) -> Value {
@@ -61,7 +68,7 @@ pub fn refused_json(error: &SessionError) -> Value {
 
 /// A form as other processes are told of it.
 pub fn form(choice: &Choice) -> Form {
-    let reason = choice.reason.clone().map(|Reason { code, place, message, help, .. }| FormReason {
+    let reason = choice.reason.clone().map(|Reason { code, place, message, help, .. }| Remark {
         code: code.to_string(),
         place,
         message,

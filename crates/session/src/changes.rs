@@ -250,6 +250,7 @@ impl Session {
             form: announce::form(&self.installed.choice),
             tables: plan.tables,
             variables: plan.variables,
+            warnings: self.installed.warnings.iter().map(announce::remark).collect(),
             timing,
         };
         self.publisher.publish(|| announce::reloaded_json(&reloaded));

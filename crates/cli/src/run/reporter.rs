@@ -4,7 +4,8 @@ use super::frames::Frames;
 use super::screen::{Screen, Stream};
 use crate::report;
 use crate::terminal::{printable, printable_error};
-use moonhook_daemon::{Form, FormReason, Kept, Name, Reloaded, TableKept};
+use moonhook_daemon::{Form, Kept, Name, Reloaded, Remark, TableKept};
+use moonhook_diagnostic::Place;
 use moonhook_install::{Link, Peer, RequestedMode, Site};
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
@@ -275,15 +276,28 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
         time.update as f64 / 1e3,
     );
     text.push_str(&form_text(&reloaded.form));
+    text.push_str(&warnings_text(&reloaded.warnings));
     text.push_str(&kept_text(&reloaded.tables, &reloaded.variables));
     text
 }
 
 /// A line if there is a reason why the handlers are no expanded code.
 fn form_text(form: &Form) -> String {
-    let Form { name, reason: Some(FormReason { place, message, .. }) } = form else { return String::new() };
-    let place = place.as_ref().map_or(String::new(), |place| format!("{}:{}: ", place.file, place.line));
-    format!("  {name} code, because {place}{message}\n")
+    let Form { name, reason: Some(Remark { place, message, .. }) } = form else { return String::new() };
+    format!("  {name} code, because {}{message}\n", place_text(place))
+}
+
+fn place_text(place: &Option<Place>) -> String {
+    place.as_ref().map_or(String::new(), |place| format!("{}:{}: ", place.file, place.line))
+}
+
+/// A line for each warning, and one for what to do.
+fn warnings_text(warnings: &[Remark]) -> String {
+    let line = |Remark { code, place, message, help }: &Remark| {
+        let help = help.as_ref().map_or(String::new(), |help| format!("\n    help: {help}"));
+        format!("  warning[{code}]: {}{message}{help}\n", place_text(place))
+    };
+    warnings.iter().map(line).collect()
 }
 
 /// A line for each table and variable.

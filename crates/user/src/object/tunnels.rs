@@ -40,11 +40,10 @@ pub(super) unsafe extern "C-unwind" fn encap(state: *mut lua_State) -> c_int {
         let Some(target) = argument(state, 3) else {
             return ffi::luaL_argerror(state, 3, c"IP address expected".as_ptr());
         };
-        let ttl = ffi::luaL_optinteger(state, 4, 64);
         if source.count != target.count {
             return ffi::luaL_argerror(state, 3, c"address of the same IP version expected".as_ptr());
         }
-        let Ok(ttl) = u8::try_from(ttl) else {
+        let Ok(ttl) = u8::try_from(ffi::luaL_optinteger(state, 4, 64)) else {
             return ffi::luaL_argerror(state, 4, c"integer of 8 bits expected".as_ptr());
         };
         match put_inside(state, (data, hook), ([&source, &target], ttl), &Carrier::Ip) {
