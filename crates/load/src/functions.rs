@@ -1,16 +1,27 @@
 //! Functions written in Rust that raise errors as C functions of Lua do: a message with the script's line in front.
 
+use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mlua::chunk::ChunkMode;
 use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua, MultiValue, Value};
 
 /// A chunk of our own, stripped: should an error be blamed on it (a script that calls it in tail position has left the
-/// stack), the message has no position at all rather than one inside it.
-pub(crate) fn without_lines(lua: &Lua, text: &str) -> mlua::Result<Function> {
-    let stripped = lua.load(text).into_function()?.dump(true);
-    lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()
+/// stack), the message has no position at all rather than one inside it. Its text is compiled once for all states.
+pub(crate) fn without_lines(lua: &Lua, text: &'static str) -> mlua::Result<Function> {
+    static COMPILED: Mutex<BTreeMap<&'static str, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
+    let known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
+    let stripped = match known {
+        Some(stripped) => stripped,
+        None => {
+            let stripped: Arc<[u8]> = lua.load(text).into_function()?.dump(true).into();
+            COMPILED.lock().unwrap_or_else(PoisonError::into_inner).insert(text, stripped.clone());
+            stripped
+        }
+    };
+    lua.load(&*stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()
 }
 
 /// Calls its upvalue, which returns `true` and its results or `false` and a message; raises the message with the script's line in front. As it is

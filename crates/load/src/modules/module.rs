@@ -41,7 +41,7 @@ impl<'a> Context<'a> {
 
     /// What Lua text of our own returns; it is given the standard library as Lua made it, and the script's `pairs`. Its functions
     /// have no names of their own: handlers that call them have them compiled like the script's.
-    pub fn chunk<T: FromLua>(&self, text: &str) -> mlua::Result<T> {
+    pub fn chunk<T: FromLua>(&self, text: &'static str) -> mlua::Result<T> {
         without_lines(self.lua, text)?.call((self.lua.globals(), self.pairs))
     }
 
