@@ -51,32 +51,37 @@ impl Loaded {
         let mut all = arguments;
         all.push_front(Value::Thread(thread.clone()));
         let outcome = resume.call::<MultiValue>(all);
+        // What describes an error has its time from the same limit.
+        let problem = match &outcome {
+            Ok(results) if results.front() == Some(&Value::Boolean(true)) => None,
+            Ok(results) => Some(self.described(results.get(1).unwrap_or(&Value::Nil))),
+            Err(error) => Some(self.described(&Value::Error(Box::new(error.clone())))),
+        };
         let exhausted = self.meter.is_exhausted();
         self.meter.limit_time(None);
         // Undoes what the limit does to stop a function that catches errors.
         self.lua.set_memory_limit(self.memory_limit)?;
-        let problem = match outcome {
+        let problem = match (problem, outcome) {
             _ if exhausted => {
                 let seconds = limit.unwrap_or_default().as_secs_f64();
                 format!("the function was stopped: it ran for more than {seconds} seconds")
             }
-            Ok(results) if results.front() != Some(&Value::Boolean(true)) => {
-                self.described(results.get(1).unwrap_or(&Value::Nil))
-            }
-            Ok(_) if thread.status() == ThreadStatus::Resumable => {
-                "attempt to yield from outside a coroutine".to_string()
-            }
-            Ok(mut results) => {
+            (Some(problem), _) => problem,
+            (None, Ok(mut results)) if thread.status() != ThreadStatus::Resumable => {
                 results.pop_front();
                 return Ok(Ok(results));
             }
-            Err(error) => self.described(&Value::Error(Box::new(error))),
+            (None, _) => "attempt to yield from outside a coroutine".to_string(),
         };
         Ok(Err(CallError { message: problem, traceback: self.traceback(&thread) }))
     }
 
     fn described(&self, value: &Value) -> String {
-        if is_memory_error(value) { "not enough memory".to_string() } else { message(value) }
+        if is_memory_error(value) {
+            "not enough memory".to_string()
+        } else {
+            message(&self.lua, &self.meter, value)
+        }
     }
 
     /// The calls that are on the stack of a thread that does not run (`lauxlib.c`, `luaL_traceback`).

@@ -42,17 +42,27 @@ impl Runner<'_> {
         let resume: Function =
             self.library("coroutine", "resume").map_err(|error| self.setup_error(error))?;
         let outcome = resume.call::<(bool, Value)>(&thread);
+        let raised = match &outcome {
+            Ok((false, value)) => Some(value.clone()),
+            Err(error) => Some(Value::Error(Box::new(error.clone()))),
+            Ok(_) => None,
+        };
+        // What describes an error may take no longer than what is left.
+        let described = raised.map(|value| (message(self.lua, self.meter, &value), value));
         // Undoes what the instruction limit does to stop a script that catches errors.
         self.lua.set_memory_limit(self.options.memory_limit).map_err(state_error)?;
-        match outcome {
+        match described {
             _ if self.meter.is_exhausted() => Err(self.exhausted(&thread)),
-            Ok((true, _)) if thread.status() == ThreadStatus::Resumable => {
+            Some((_, value)) if is_memory_error(&value) => {
+                let place = self.place(&thread);
+                Err(LoadError::Memory { limit: self.options.memory_limit, place })
+            }
+            Some((message, _)) => Err(self.runtime(&message, &thread)),
+            None if thread.status() == ThreadStatus::Resumable => {
                 let message = "attempt to yield from outside a coroutine";
                 Err(self.runtime(message, &thread))
             }
-            Ok((true, _)) => Ok(()),
-            Ok((false, value)) => Err(self.raised(&value, &thread)),
-            Err(error) => Err(self.raised(&Value::Error(Box::new(error)), &thread)),
+            None => Ok(()),
         }
     }
 
@@ -83,15 +93,6 @@ impl Runner<'_> {
         place.map(Box::new)
     }
 
-    /// The error for a value that the script raised and did not catch.
-    fn raised(&self, value: &Value, thread: &Thread) -> LoadError {
-        if is_memory_error(value) {
-            let place = self.place(thread);
-            return LoadError::Memory { limit: self.options.memory_limit, place };
-        }
-        self.runtime(&message(value), thread)
-    }
-
     fn runtime(&self, message: &str, thread: &Thread) -> LoadError {
         let parse_error = message.starts_with("error loading module '");
         let failure = Box::new(self.failure(message, thread));
@@ -115,8 +116,8 @@ fn syntax(failure: Failure) -> LoadError {
     if failure.message.ends_with(TOO_DEEP) { LoadError::TooDeep(failure) } else { LoadError::Syntax(failure) }
 }
 
-/// An error value as `lua` (the program) shows it: a string, what `__tostring` gives, or its type.
-pub(crate) fn message(value: &Value) -> String {
+/// An error value as `lua` (the program) shows it: a string, what `__tostring` gives within what the meter allows, or its type.
+pub(crate) fn message(lua: &Lua, meter: &Meter, value: &Value) -> String {
     let described = match value {
         Value::String(string) => return string.to_string_lossy(),
         Value::Integer(_) | Value::Number(_) => true,
@@ -126,8 +127,18 @@ pub(crate) fn message(value: &Value) -> String {
         Value::Error(error) => return error.to_string(),
         _ => false,
     };
-    let text = if described { value.to_string().ok() } else { None };
+    let text = if described { text_of(lua, meter, value).ok().flatten() } else { None };
     text.unwrap_or_else(|| format!("(error object is a {} value)", type_name(value)))
+}
+
+fn text_of(lua: &Lua, meter: &Meter, value: &Value) -> mlua::Result<Option<String>> {
+    let thread = lua.create_thread(lua.globals().get("tostring")?)?;
+    meter.watch(&thread);
+    let resume: Function = lua.globals().get::<Table>("coroutine")?.get("resume")?;
+    Ok(match resume.call((thread, value))? {
+        (true, Value::String(text)) => Some(text.to_string_lossy()),
+        (_, _) => None,
+    })
 }
 
 pub(crate) fn is_memory_error(value: &Value) -> bool {

@@ -221,11 +221,12 @@ fn functions_that_do_not_end_are_stopped() {
         "co = coroutine.create(function() while true do end end)
          function endless() while true do pcall(function() while true do end end) end end
          function resumed() coroutine.resume(co); while true do coroutine.wrap(function() while true do end end)() end end
+         function shown() error(setmetatable({}, { __tostring = function() while true do end end })) end
          function fine() return 1 end
          function hungry() local t = {}; for i = 1, 1e9 do t[i] = i end end
          function handler() end",
     );
-    for name in ["endless", "resumed"] {
+    for name in ["endless", "resumed", "shown"] {
         let start = Instant::now();
         let error = call(&loaded, name, Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.message, "the function was stopped: it ran for more than 0.05 seconds");

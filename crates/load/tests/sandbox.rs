@@ -353,6 +353,7 @@ fn library_functions_that_take_for_ever_are_stopped() {
         "table.concat(setmetatable({}, {__index = function() return '' end}), '', 1, 1 << 60)",
         "table.insert(setmetatable({}, {__len = function() return 1 << 60 end, __index = function() end}), 1, 1)",
         "tostring(setmetatable({}, {__tostring = function() while true do end end}))",
+        "error(setmetatable({}, {__tostring = function() while true do end end}))",
         "load(function() return ' ' end)",
         "coroutine.wrap(function() ('a'):rep(200):find('.-.-.-.-.-.-b$') end)()",
     ] {
