@@ -4,27 +4,26 @@
 //! does one [`Job`] after another. What comes of all that goes to the inbox. A state that goes on for ever inside one function of the
 //! library cannot be stopped: its thread is left behind then ([`LuaThread::leave_behind`]), and another one begins anew.
 
+mod frames;
+mod inside;
+
+pub use frames::event_of;
+
 use crate::SessionError;
 use crate::inbox::Inbox;
 use crate::threads;
-use moonhook_control::{Connection, Control, ControlError, Options, Report, lower_priority, processor_time};
-use moonhook_daemon::{Executed, Failure};
-use moonhook_diagnostic::Exit;
-use moonhook_engine::timed;
-use moonhook_hook::{SOCKET, XDP};
-use moonhook_load::{Content, LoadError, Loaded};
-use moonhook_records::{Failure as HandlerFailure, Frame, Message, Queue, Text};
+use inside::Thread;
+use moonhook_control::{Connection, lower_priority, processor_time};
+use moonhook_daemon::Executed;
+use moonhook_load::{Content, LoadError};
+use moonhook_records::Message;
 use moonhook_snapshot::Snapshot;
-use moonhook_user::FrameObjects;
 use nix::unistd::{Pid, gettid};
-use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::fmt::{self, Debug, Formatter, Write};
-use std::hash::{DefaultHasher, Hasher};
+use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -124,9 +123,6 @@ enum Order {
 
 /// The next thread's number.
 static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// How long events are seen to before something else is.
-const SLICE: Duration = Duration::from_millis(20);
 
 /// Functions that run Lua are stopped after twice their time by the clock, whatever they have of a processor; a function of the library
 /// that was found to have enough time then takes half of that again.
@@ -242,184 +238,6 @@ impl LuaThread {
             lower_priority(Pid::from_raw(number));
         }
     }
-}
-
-/// The thread's own side.
-struct Thread {
-    id: LuaId,
-    inbox: Arc<Inbox>,
-    begun: Arc<AtomicU64>,
-    reports: Reports,
-}
-
-impl Thread {
-    fn run(self, sources: &Sources, orders: &Receiver<Order>) {
-        let mut load_time = 0;
-        let Sources { scripts, options, contents, netns } = sources;
-        let loaded = timed(&mut load_time, || moonhook_load::load_with_contents(scripts, options, contents));
-        let mut loaded = match loaded {
-            Ok(loaded) => loaded,
-            Err(error) => return self.tell(Told::Loaded(Err(error))),
-        };
-        let snapshot = std::mem::take(&mut loaded.snapshot);
-        let (fingerprint, files) = (fingerprint(&snapshot), loaded.files.clone());
-        let prepared = Prepared { snapshot, fingerprint, files, load_time };
-        self.tell(Told::Loaded(Ok(Box::new(prepared))));
-        // Whoever has loaded may find that nothing is to become of it.
-        let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
-        let Some(mut control) = self.control(loaded, (connection, netns.clone()), &answer) else { return };
-        let objects = Objects::default();
-        while let Ok(order) = orders.recv() {
-            let Order::Work(job) = order else { continue };
-            let done = self.work(&mut control, job, &objects);
-            self.tell(Told::Done(Box::new(done)));
-        }
-    }
-
-    fn control(
-        &self,
-        loaded: Loaded,
-        (connection, netns): (Connection, Option<String>),
-        answer: &SyncSender<Result<(), SessionError>>,
-    ) -> Option<Control> {
-        let begun = Arc::clone(&self.begun);
-        let options = Options { begun, sweeps: false, netns, ..Options::default() };
-        let control = Control::connect(loaded, connection, options);
-        let (control, outcome) = match control {
-            Ok(control) => (Some(control), Ok(())),
-            Err(error) => (None, Err(error.into())),
-        };
-        // Nobody waits any more: then there is nothing to do either.
-        let _ = answer.send(outcome);
-        control
-    }
-
-    fn work(&self, control: &mut Control, job: Job, objects: &Objects) -> Done {
-        let mut messages = Vec::new();
-        let mut executed = None;
-        match job {
-            Job::Turn => {}
-            Job::Events(events) => self.events(control, &events, objects),
-            Job::Exec(code) => executed = Some(exec(control, &code)),
-        }
-        let due = control.turn(&mut |report| messages.push(message(report)));
-        Done { messages, due, listened_to: control.listened_to(), executed }
-    }
-
-    fn events(&self, control: &mut Control, events: &[Message], objects: &Objects) {
-        let begin = Instant::now();
-        for event in events {
-            let mut messages = Vec::new();
-            let mut report = |report| messages.push(message(report));
-            match event {
-                Message::Event(notice) => control.event(&notice.name, &notice.values, &mut report),
-                Message::Frame(frame) => hand_over(control, frame, objects, &mut report),
-                Message::Print(_) | Message::Error(_) => {}
-            }
-            self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(messages);
-            // Others wait, too.
-            if begin.elapsed() > SLICE {
-                break;
-            }
-        }
-    }
-
-    fn tell(&self, told: Told) {
-        self.inbox.tell(self.id, told);
-    }
-}
-
-/// The event of a message, which control code may listen to.
-pub fn event_of(message: &Message) -> Option<Cow<'_, [u8]>> {
-    match message {
-        Message::Event(notice) => Some(Cow::Borrowed(&notice.name)),
-        Message::Frame(frame) => Some(frame_event(frame)),
-        Message::Print(_) | Message::Error(_) => None,
-    }
-}
-
-fn frame_event(frame: &Frame) -> Cow<'static, [u8]> {
-    match frame.queue {
-        Some(queue) => Cow::Owned(moonhook_load::event_of_queue(queue.number)),
-        None => Cow::Borrowed(SOCKET.name.as_bytes()),
-    }
-}
-
-/// What makes objects of frames, once there are some: of such as a filter keeps, and of such as handlers have.
-#[derive(Default)]
-struct Objects {
-    kept: OnceCell<FrameObjects>,
-    sent: OnceCell<FrameObjects>,
-}
-
-impl Objects {
-    fn make(&self, lua: &mlua::Lua, frame: &Frame) -> mlua::Result<mlua::Value> {
-        let (cell, hook) = if frame.queue.is_some() { (&self.sent, &XDP) } else { (&self.kept, &SOCKET) };
-        if cell.get().is_none() {
-            let _ = cell.set(FrameObjects::new(lua, hook).map_err(mlua::Error::external)?);
-        }
-        match (cell.get(), frame.queue) {
-            (Some(objects), Some(Queue { interface, number })) => {
-                objects.make_received(&frame.bytes, interface, number)
-            }
-            (Some(objects), None) => objects.make(&frame.bytes),
-            (None, _) => Ok(mlua::Value::Nil),
-        }
-    }
-}
-
-/// Gives a frame that a filter has kept, or a handler has sent, to the functions that are there for it: as an object, and when it came.
-fn hand_over(control: &mut Control, frame: &Frame, objects: &Objects, report: &mut dyn FnMut(Report)) {
-    let arguments = |lua: &mlua::Lua| {
-        let packet = objects.make(lua, frame)?;
-        let seconds = frame.time as f64 / 1e9;
-        Ok(mlua::MultiValue::from_iter([packet, mlua::Value::Number(seconds)]))
-    };
-    control.event_with(&frame_event(frame), arguments, report);
-}
-
-/// What control code prints and its errors look like those of handlers.
-fn message(report: Report) -> Message {
-    match report {
-        Report::Print(line) => Message::Print(Text::whole(line)),
-        Report::Error(error) => {
-            let message = Text::whole(error.message.into_bytes());
-            Message::Error(HandlerFailure { message, traceback: error.traceback })
-        }
-    }
-}
-
-/// Carries out Lua code.
-fn exec(control: &mut Control, code: &str) -> Executed {
-    let answer = control.exec(code);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let printed = answer.printed.iter().map(|line| text(line)).collect();
-    let (results, error) = match answer.result {
-        Ok(shown) => (shown.iter().map(|shown| text(&shown.text)).collect(), None),
-        Err(error) => {
-            let diagnostic = ControlError::Call(error).diagnostic();
-            (Vec::new(), Some(Failure::new(diagnostic, Exit::Refused as u8)))
-        }
-    };
-    Executed { printed, results, error }
-}
-
-/// Hashes what is written.
-#[derive(Default)]
-struct Hashing(DefaultHasher);
-
-impl Write for Hashing {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
-    }
-}
-
-fn fingerprint(snapshot: &Snapshot) -> u64 {
-    let mut hashing = Hashing::default();
-    // Writing into a hash does not fail.
-    let _ = write!(hashing, "{snapshot:?}");
-    hashing.0.finish()
 }
 
 #[cfg(test)]

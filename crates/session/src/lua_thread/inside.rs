@@ -1,0 +1,151 @@
+//! What the thread that has a Lua state does: load time, and one job after another.
+
+use super::frames::{Objects, hand_over};
+use super::{Done, Job, LuaId, Order, Prepared, Reports, Sources, Told};
+use crate::SessionError;
+use crate::inbox::Inbox;
+use moonhook_control::{Connection, Control, ControlError, Options, Report};
+use moonhook_daemon::{Executed, Failure};
+use moonhook_diagnostic::Exit;
+use moonhook_engine::timed;
+use moonhook_load::Loaded;
+use moonhook_records::{Failure as HandlerFailure, Message, Text};
+use moonhook_snapshot::Snapshot;
+use std::fmt::{self, Write};
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long events are seen to before something else is.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// The thread's own side.
+pub(super) struct Thread {
+    pub id: LuaId,
+    pub inbox: Arc<Inbox>,
+    pub begun: Arc<AtomicU64>,
+    pub reports: Reports,
+}
+
+impl Thread {
+    pub fn run(self, sources: &Sources, orders: &Receiver<Order>) {
+        let mut load_time = 0;
+        let Sources { scripts, options, contents, netns } = sources;
+        let loaded = timed(&mut load_time, || moonhook_load::load_with_contents(scripts, options, contents));
+        let mut loaded = match loaded {
+            Ok(loaded) => loaded,
+            Err(error) => return self.tell(Told::Loaded(Err(error))),
+        };
+        let snapshot = std::mem::take(&mut loaded.snapshot);
+        let (fingerprint, files) = (fingerprint(&snapshot), loaded.files.clone());
+        let prepared = Prepared { snapshot, fingerprint, files, load_time };
+        self.tell(Told::Loaded(Ok(Box::new(prepared))));
+        // Whoever has loaded may find that nothing is to become of it.
+        let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
+        let Some(mut control) = self.control(loaded, (connection, netns.clone()), &answer) else { return };
+        let objects = Objects::default();
+        while let Ok(order) = orders.recv() {
+            let Order::Work(job) = order else { continue };
+            let done = self.work(&mut control, job, &objects);
+            self.tell(Told::Done(Box::new(done)));
+        }
+    }
+
+    fn control(
+        &self,
+        loaded: Loaded,
+        (connection, netns): (Connection, Option<String>),
+        answer: &SyncSender<Result<(), SessionError>>,
+    ) -> Option<Control> {
+        let begun = Arc::clone(&self.begun);
+        let options = Options { begun, sweeps: false, netns, ..Options::default() };
+        let control = Control::connect(loaded, connection, options);
+        let (control, outcome) = match control {
+            Ok(control) => (Some(control), Ok(())),
+            Err(error) => (None, Err(error.into())),
+        };
+        // Nobody waits any more: then there is nothing to do either.
+        let _ = answer.send(outcome);
+        control
+    }
+
+    fn work(&self, control: &mut Control, job: Job, objects: &Objects) -> Done {
+        let mut messages = Vec::new();
+        let mut executed = None;
+        match job {
+            Job::Turn => {}
+            Job::Events(events) => self.events(control, &events, objects),
+            Job::Exec(code) => executed = Some(exec(control, &code)),
+        }
+        let due = control.turn(&mut |report| messages.push(message(report)));
+        Done { messages, due, listened_to: control.listened_to(), executed }
+    }
+
+    fn events(&self, control: &mut Control, events: &[Message], objects: &Objects) {
+        let begin = Instant::now();
+        for event in events {
+            let mut messages = Vec::new();
+            let mut report = |report| messages.push(message(report));
+            match event {
+                Message::Event(notice) => control.event(&notice.name, &notice.values, &mut report),
+                Message::Frame(frame) => hand_over(control, frame, objects, &mut report),
+                Message::Print(_) | Message::Error(_) => {}
+            }
+            self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(messages);
+            // Others wait, too.
+            if begin.elapsed() > SLICE {
+                break;
+            }
+        }
+    }
+
+    fn tell(&self, told: Told) {
+        self.inbox.tell(self.id, told);
+    }
+}
+
+/// What control code prints and its errors look like those of handlers.
+fn message(report: Report) -> Message {
+    match report {
+        Report::Print(line) => Message::Print(Text::whole(line)),
+        Report::Error(error) => {
+            let message = Text::whole(error.message.into_bytes());
+            Message::Error(HandlerFailure { message, traceback: error.traceback })
+        }
+    }
+}
+
+/// Carries out Lua code.
+fn exec(control: &mut Control, code: &str) -> Executed {
+    let answer = control.exec(code);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let printed = answer.printed.iter().map(|line| text(line)).collect();
+    let (results, error) = match answer.result {
+        Ok(shown) => (shown.iter().map(|shown| text(&shown.text)).collect(), None),
+        Err(error) => {
+            let diagnostic = ControlError::Call(error).diagnostic();
+            (Vec::new(), Some(Failure::new(diagnostic, Exit::Refused as u8)))
+        }
+    };
+    Executed { printed, results, error }
+}
+
+/// Hashes what is written.
+#[derive(Default)]
+struct Hashing(DefaultHasher);
+
+impl Write for Hashing {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
+}
+
+fn fingerprint(snapshot: &Snapshot) -> u64 {
+    let mut hashing = Hashing::default();
+    // Writing into a hash does not fail.
+    let _ = write!(hashing, "{snapshot:?}");
+    hashing.0.finish()
+}
