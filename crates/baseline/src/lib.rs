@@ -33,6 +33,7 @@ mod sites;
 mod statics;
 mod steps;
 mod stores;
+mod turns;
 mod unit;
 mod values;
 mod variables;
