@@ -246,7 +246,7 @@ pub enum ArgumentKind {
     /// argument that is its value. A field whose value is nil is not there. Where the record has no room for all fields it
     /// ends behind some name or value.
     Record = 8,
-    /// Nothing: an entry of a shared table; text: `table: entry`, where real Lua has an address (manual § 6.1, `tostring`).
+    /// Nothing: an entry of a shared table; text: `table: entry`, where real Lua has an address (manual § 6.2, `tostring`).
     Entry = 9,
 }
 

@@ -95,7 +95,7 @@ end
 
 local loaded = {}
 local loading = {}
--- Separators as on every system with `/` (Lua manual § 6.3, `package.config`).
+-- Separators as on every system with `/` (Lua manual § 6.4, `package.config`).
 globals.package = { config = "/\n;\n?\n!\n-\n", loaded = loaded, preload = {} }
 local preload = globals.package.preload
 

@@ -1,6 +1,6 @@
 //! `print`: Lua's own, except that its output can be captured.
 //!
-//! Scripts get this function in place of the standard one (Lua manual § 6.1, `print`) and may keep it wherever they like;
+//! Scripts get this function in place of the standard one (Lua manual § 6.2, `print`) and may keep it wherever they like;
 //! so what it does with a line is decided at each call: a state that captures collects lines in a table of its registry,
 //! any other writes them to standard output.
 

@@ -32,7 +32,7 @@ fn named(lua: &Lua, name: &str, upvalue: Function, function: ffi::lua_CFunction)
     Ok(made)
 }
 
-/// Lua manual § 6.1, `next`.
+/// Lua manual § 6.2, `next`.
 unsafe extern "C-unwind" fn checked_next(state: *mut lua_State) -> c_int {
     // SAFETY: uses four stack slots of LUA_MINSTACK; nothing here has a destructor.
     unsafe {
@@ -45,7 +45,7 @@ unsafe extern "C-unwind" fn checked_next(state: *mut lua_State) -> c_int {
     }
 }
 
-/// Lua manual § 6.1, `pairs`.
+/// Lua manual § 6.2, `pairs`.
 unsafe extern "C-unwind" fn checked_pairs(state: *mut lua_State) -> c_int {
     // SAFETY: uses a few stack slots of LUA_MINSTACK; nothing here has a destructor.
     unsafe {

@@ -1,4 +1,4 @@
--- Basic functions (Lua manual § 6.1, lbaselib.c) about tables without metamethods, and about lists of arguments.
+-- Basic functions (Lua manual § 6.2, lbaselib.c) about tables without metamethods, and about lists of arguments.
 
 -- What a library function returns when an operation inside it has failed: such errors have no position (luaG_runerror).
 function inline.operation_failed(L)

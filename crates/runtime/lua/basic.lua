@@ -1,4 +1,4 @@
--- Basic functions (Lua manual § 6.1) about types, metatables and errors.
+-- Basic functions (Lua manual § 6.2) about types, metatables and errors.
 
 function inline.result(base, tag, payload)
   set64(base - 16, tag)

@@ -1,4 +1,4 @@
--- The part of the mathematical library that works on integers (manual § 6.7, lmathlib.c).
+-- The part of the mathematical library that works on integers (manual § 6.8, lmathlib.c).
 
 -- Ceil (step -1) and floor (1) of what is no integer: of constants that are floats. What is beyond the integers is a float still.
 function math_of_float(L, base, n, step)

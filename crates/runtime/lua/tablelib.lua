@@ -1,4 +1,4 @@
--- The table library (Lua manual § 6.6, ltablib.c) for tables without metatable.
+-- The table library (Lua manual § 6.7, ltablib.c) for tables without metatable.
 --
 -- `fast_table_…` are tried before the functions of `prelude/table.lua`, which do everything: what is not the usual case is
 -- left to those, mistakes included.

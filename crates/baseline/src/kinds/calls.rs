@@ -284,7 +284,7 @@ impl Kinds<'_, '_> {
         }
     }
 
-    /// `table.pack(…)` gives a table of its arguments and of their number (Lua manual § 6.6).
+    /// `table.pack(…)` gives a table of its arguments and of their number (Lua manual § 6.7).
     fn packed(&mut self, site: Site, first: usize, to: Node) {
         let owner = Object::Owner(Owner::Made { function: site.0, pc: site.1 });
         self.graph.give(to, &owner.into());
@@ -330,7 +330,7 @@ impl Kinds<'_, '_> {
     }
 }
 
-/// What a result of `string.unpack` (Lua manual § 6.4.2) may be, from 0; behind those of the format is the position.
+/// What a result of `string.unpack` (Lua manual § 6.5.2) may be, from 0; behind those of the format is the position.
 fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
     let items = format.chars().filter(|option| option.is_ascii_alphabetic() && !"xX".contains(*option));
     let held = |item| match item {

@@ -1,4 +1,4 @@
--- `collectgarbage` (Lua manual § 6.1, luaB_collectgarbage in lbaselib.c).
+-- `collectgarbage` (Lua manual § 6.2, luaB_collectgarbage in lbaselib.c).
 --
 -- Reads `lib` (the standard library). Lua's own function does the work where there is a collector. At packet time there is none, and
 -- what remains of it there (`builtins/base.rs`, `prelude/basic.lua`) gives how much memory is in use, `true` for a step, and nothing for a

@@ -1,4 +1,4 @@
--- `warn` (Lua manual § 6.1, luaB_warn in lbaselib.c), with Lua's standard warning function: warnings are off until `warn("@on")`. One
+-- `warn` (Lua manual § 6.2, luaB_warn in lbaselib.c), with Lua's standard warning function: warnings are off until `warn("@on")`. One
 -- that is emitted is a line as `print` makes them, with `Lua warning: ` in front.
 --
 -- Reads `lib` (the standard library). Handlers that warn have this compiled like the script's functions; whether warnings are on is a

@@ -1,4 +1,4 @@
-//! The basic functions (Lua manual § 6.1).
+//! The basic functions (Lua manual § 6.2).
 
 use super::call::{Call, Row, for_each_type, returns, row};
 use crate::context::{Context, Result};

@@ -1,4 +1,4 @@
-//! `tonumber` with a base (Lua manual § 6.1).
+//! `tonumber` with a base (Lua manual § 6.2).
 
 use super::call::Call;
 use super::number::{entry, signed};

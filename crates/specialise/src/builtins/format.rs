@@ -1,4 +1,4 @@
-//! `string.format` (Lua manual § 6.5.1; `str_format` in lstrlib.c).
+//! `string.format` (Lua manual § 6.5; `str_format` in lstrlib.c).
 //!
 //! A call becomes a list of parts: known text, and values with their conversions, checked from left to right as Lua checks
 //! them. Where the text only goes to `print` or `error`, the parts go into the event as they are and whoever receives it

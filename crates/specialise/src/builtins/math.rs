@@ -1,4 +1,4 @@
-//! The integer part of the math library (Lua manual § 6.7).
+//! The integer part of the math library (Lua manual § 6.8).
 
 use super::call::{Call, Row, returns, row};
 use super::number::of_text;

@@ -1,4 +1,4 @@
-//! Metatables and raw access (Lua manual § 6.1), of tables made at packet time.
+//! Metatables and raw access (Lua manual § 6.2), of tables made at packet time.
 
 use super::call::{Call, Row, refuse, row};
 use crate::context::{Context, Result};

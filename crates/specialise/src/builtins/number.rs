@@ -1,4 +1,4 @@
-//! `tonumber` (Lua manual § 6.1): known texts are converted now, others by automata that take a byte at a time.
+//! `tonumber` (Lua manual § 6.2): known texts are converted now, others by automata that take a byte at a time.
 
 use super::call::{Call, Row, row};
 use super::digits::in_base;

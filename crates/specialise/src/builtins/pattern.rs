@@ -1,4 +1,4 @@
-//! `string.find` and `string.match` with patterns that are known before packets arrive (Lua manual § 6.4).
+//! `string.find` and `string.match` with patterns that are known before packets arrive (Lua manual § 6.5.1).
 
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};

@@ -1,4 +1,4 @@
-//! The string library (Lua manual § 6.4).
+//! The string library (Lua manual § 6.5).
 
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};

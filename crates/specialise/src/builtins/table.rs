@@ -1,4 +1,4 @@
-//! Sequences (Lua manual § 6.1 `ipairs`, § 6.6): tables of load time, and those of packet time whose length is known.
+//! Sequences (Lua manual § 6.2 `ipairs`, § 6.7): tables of load time, and those of packet time whose length is known.
 
 use super::call::{Call, Row, refuse, returns, row};
 use crate::context::{Context, Result};

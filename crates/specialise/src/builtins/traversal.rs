@@ -1,4 +1,4 @@
-//! `pairs` and `next` (Lua manual § 6.1), of tables that lie in maps or in memory.
+//! `pairs` and `next` (Lua manual § 6.2), of tables that lie in maps or in memory.
 
 use super::call::{Call, Row, for_each_type, refuse, returns, row};
 use crate::context::{Context, Result};

@@ -109,7 +109,7 @@ impl Context<'_> {
     }
 
     /// `next(table, key)`: the entry behind the one with that key, or nil; for nil the first one. A key that the table may have but
-    /// has not is as good: the entry may have been deleted, which Lua allows (manual § 6.1), also by another CPU.
+    /// has not is as good: the entry may have been deleted, which Lua allows (manual § 6.2), also by another CPU.
     pub fn next_entry(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
         let steps = self.steps(table, *key != Abs::Nil)?;
         let extent = if steps { Extent::Next } else { Extent::One };

@@ -1,4 +1,4 @@
--- `collectgarbage` at packet time (manual § 6.1): what it answers, and wrong arguments.
+-- `collectgarbage` at packet time (manual § 6.2): what it answers, and wrong arguments.
 -- frames: tcp udp
 local xdp = require "xdp"
 local function failed(...) return select(2, pcall(...)) end

@@ -1,4 +1,4 @@
--- `warn` (manual § 6.1): off until `@on`, from packet to packet; strings only; control messages of one piece.
+-- `warn` (manual § 6.2): off until `@on`, from packet to packet; strings only; control messages of one piece.
 -- frames: udp tcp udp tcp
 local xdp = require "xdp"
 local shown = 0

@@ -1,4 +1,4 @@
--- What the steps of a loop may do with the table: assign the entries that are there, and delete them (manual § 6.1).
+-- What the steps of a loop may do with the table: assign the entries that are there, and delete them (manual § 6.2).
 -- frames: tcp udp icmp tls tcp6 udp6 arp syn*3 udp tcp
 local xdp = require "xdp"
 local texts = map { key = "int", value = "string:16", capacity = 8 }
