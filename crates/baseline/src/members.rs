@@ -1,4 +1,5 @@
-//! Fields that packet code reads of the library's tables and of Moonhook's modules, and that these do not have.
+//! Fields that packet code reads of the library's tables and of Moonhook's modules, and that these do not have; and global variables by
+//! the names of verdicts that the script does not have.
 //!
 //! Lua gives nil for them, and nil as a verdict lets packets pass: a script that means `linux.xdp` and says `xdp` drops nothing. What
 //! is found here is warned of, whichever form the script's code has; nothing is refused.
@@ -18,9 +19,6 @@ type Field<'a> = (TableId, &'a [u8]);
 /// being there.
 pub fn missing_members(snapshot: &Snapshot) -> Vec<LowerError> {
     let owned = owned(snapshot);
-    if owned.is_empty() {
-        return Vec::new();
-    }
     let functions = Functions::new(snapshot, moonhook_runtime::prelude());
     let reach = Reach::new(&functions, |_, _| HashSet::new());
     let (mut found, mut expected) = (Vec::new(), HashSet::new());
@@ -30,20 +28,22 @@ pub fn missing_members(snapshot: &Snapshot) -> Vec<LowerError> {
         for pc in 0..prototype.code.len() {
             match used(&tables, prototype, pc) {
                 Some((field, true)) => drop(expected.insert(field)),
-                Some((field, false)) if is_missing(snapshot, &owned, field) => {
-                    found.push((field, tables.loc(pc)));
+                Some((field, false)) => {
+                    let kind = missing(snapshot, &owned, field);
+                    found.extend(kind.map(|kind| (field, tables.loc(pc), kind)));
                 }
-                _ => {}
+                None => {}
             }
         }
     }
-    found.retain(|(field, _)| !expected.contains(field));
-    found.sort_by_key(|(_, loc)| (loc.source, loc.line));
+    found.retain(|(field, ..)| !expected.contains(field));
+    found.sort_by_key(|(_, loc, _)| (loc.source, loc.line));
     found.dedup();
-    found
-        .into_iter()
-        .map(|((table, name), loc)| error(snapshot, (&owned[&table], table, name), loc))
-        .collect()
+    let error = |((_, name), loc, kind)| {
+        let place = place(snapshot, loc, &String::from_utf8_lossy(name));
+        LowerError { kind, place: place.into() }
+    };
+    found.into_iter().map(error).collect()
 }
 
 /// The field that an instruction is about, and whether the script takes account of its not being there: assigns it, or tests it.
@@ -53,6 +53,7 @@ fn used<'a>(tables: &Tables<'_, '_>, prototype: &'a Prototype, pc: usize) -> Opt
         Opcode::GetField => (tables.in_register(pc, i.b()), i.c(), false),
         Opcode::GetTabUp => (tables.in_upvalue(i.b()), i.c(), false),
         Opcode::SetField => (tables.in_register(pc, i.a()), i.b(), true),
+        Opcode::SetTabUp => (tables.in_upvalue(i.a()), i.b(), true),
         _ => return None,
     };
     let Some(Value::String(name)) = prototype.constants.get(name) else { return None };
@@ -70,9 +71,32 @@ fn is_tested(prototype: &Prototype, pc: usize, register: usize) -> bool {
     }
 }
 
-fn is_missing(snapshot: &Snapshot, owned: &BTreeMap<TableId, String>, (table, name): Field<'_>) -> bool {
+/// What to say of a field that its table has not, if the table is a library's, or that of the globals.
+fn missing(
+    snapshot: &Snapshot,
+    owned: &BTreeMap<TableId, String>,
+    (table, name): Field<'_>,
+) -> Option<LowerErrorKind> {
     let here = snapshot.table(table);
-    owned.contains_key(&table) && here.metatable.is_none() && here.field(name).is_none()
+    if here.metatable.is_some() || here.field(name).is_some() {
+        return None;
+    }
+    let name = String::from_utf8_lossy(name);
+    match owned.get(&table) {
+        Some(owner) => Some(missing_member(snapshot, (owner, table), &name)),
+        None if here.is_library && here.name.as_deref() == Some("_G") => {
+            LowerErrorKind::missing_global(&name, snapshot.hooks().first()?)
+        }
+        None => None,
+    }
+}
+
+fn missing_member(snapshot: &Snapshot, (owner, table): (&str, TableId), name: &str) -> LowerErrorKind {
+    let known = snapshot.table(table).entries.iter().filter_map(|(key, _)| match key {
+        Value::String(key) => std::str::from_utf8(key).ok(),
+        _ => None,
+    });
+    LowerErrorKind::missing_member(owner, name, &known.collect::<Vec<_>>())
 }
 
 /// The tables of the library and of Moonhook's modules, with the tables in these that have nothing but constants, and what they are called. (The
@@ -103,20 +127,6 @@ fn add_inside(snapshot: &Snapshot, id: TableId, name: String, owned: &mut BTreeM
         }
     }
     owned.insert(id, name);
-}
-
-fn error(
-    snapshot: &Snapshot,
-    (table, id, field): (&str, TableId, &[u8]),
-    loc: moonhook_ir::Loc,
-) -> LowerError {
-    let known = snapshot.table(id).entries.iter().filter_map(|(key, _)| match key {
-        Value::String(key) => std::str::from_utf8(key).ok(),
-        _ => None,
-    });
-    let field = String::from_utf8_lossy(field);
-    let kind = LowerErrorKind::missing_member(table, &field, &known.collect::<Vec<_>>());
-    LowerError { kind, place: place(snapshot, loc, &field).into() }
 }
 
 fn place(snapshot: &Snapshot, loc: moonhook_ir::Loc, name: &str) -> moonhook_diagnostic::Place {

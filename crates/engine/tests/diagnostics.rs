@@ -211,7 +211,7 @@ fn number(kind: &LowerErrorKind) -> u32 {
         // A fault of Moonhook's own, which no script is known to bring about.
         Internal { .. } => 216,
         UnknownTarget { .. } => 219,
-        MissingMember { .. } => 220,
+        MissingMember { .. } | MissingGlobal { .. } => 220,
     }
 }
 

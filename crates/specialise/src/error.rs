@@ -55,6 +55,9 @@ pub enum LowerErrorKind {
     /// Of a library's table: a warning only.
     #[error("`{table}` has no `{field}`, this is nil")]
     MissingMember { table: String, field: String, help: String },
+    /// A global variable by the name of a verdict: a warning only.
+    #[error("there is no global variable `{name}`, this is nil")]
+    MissingGlobal { name: String, help: String },
     /// What expanded code cannot do.
     #[error("{what} is not possible in expanded code")]
     Unsupported { what: String, help: String },
@@ -173,6 +176,7 @@ impl LowerErrorKind {
             BadPattern { .. } => ("MH0210", "the pattern is malformed", "see Lua manual § 6.5.1".into()),
             NoSuchField { help, .. } => ("MH0211", "there is no such field", help.clone()),
             MissingMember { help, .. } => ("MH0220", "there is no such field", help.clone()),
+            MissingGlobal { help, .. } => ("MH0220", "nothing assigns it", help.clone()),
             Unsupported { help, .. } => ("MH0212", "it has no expanded form", help.clone()),
             SharedUse { help, .. } => ("MH0212", "a map cannot do that", help.clone()),
             Traced { help, .. } => {

@@ -34,6 +34,17 @@ impl LowerErrorKind {
         };
         LowerErrorKind::MissingMember { table: table.to_string(), field: field.to_string(), help }
     }
+
+    /// A global variable that is nil, in a script with a handler at the hook, if it is called as a verdict of some hook is.
+    pub fn missing_global(name: &str, hook: &Hook) -> Option<LowerErrorKind> {
+        if !VERDICTS.iter().any(|(_, hook)| hook.constants().any(|(known, _)| known == name)) {
+            return None;
+        }
+        let module = hook.name.split('.').next().unwrap_or_default();
+        let owner = elsewhere(module, name)?;
+        let help = format!("`{owner}` has `{name}`");
+        Some(LowerErrorKind::MissingGlobal { name: name.to_string(), help })
+    }
 }
 
 /// The table that has a field of that name; one whose name is like the other's if there are several.
@@ -77,6 +88,15 @@ mod tests {
         assert_eq!(help("cgroup", "ALLOW", &known), "`linux.cgroup` has `ALLOW`");
         assert_eq!(help("ip", "prefixes", &["parse", "prefix"]), "did you mean `prefix`?");
         assert_eq!(help("linux", "format", &known), "`string` has `format`");
+        let global = |name, hook| {
+            LowerErrorKind::missing_global(name, hook).map(|kind| match kind {
+                LowerErrorKind::MissingGlobal { help, .. } => help,
+                other => other.to_string(),
+            })
+        };
+        assert_eq!(global("DROP", &XDP).as_deref(), Some("`linux.xdp` has `DROP`"));
+        assert_eq!(global("SHOT", &TC_INGRESS).as_deref(), Some("`linux.tc` has `SHOT`"));
+        assert_eq!(global("limit", &XDP), None);
         assert_eq!(help("xdp", "tach", &known), "did you mean `attach` or `detach`?");
         assert_eq!(help("xdp", "nothing", &known), "its fields are `attach`, `detach`");
         let many: Vec<String> = (0..20).map(|n| format!("f{n}")).collect();

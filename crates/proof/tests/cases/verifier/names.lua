@@ -8,7 +8,7 @@ xdp.attach(function(pkt)
   local ua = (pkt.payload or ""):match("User%-Agent: ([^\r\n]*)")
   if not ua then return end
   for _, name in ipairs(bad) do
-    if ua:lower():find(name, 1, true) then print("bad", name) return xdp.DROP end
+    if ua:lower():find(name, 1, true) then print("bad", name) return 1 end
   end
   print("good", ua)
 end)
