@@ -12,6 +12,9 @@ pub const RAW_TRACEPOINT: Hook =
 /// kernel calls the type of its context by the name of a number's (include/linux/bpf_types.h).
 pub const TRACEPOINT: Hook = hook("tp", 5, "__u64", &[Verdict::plain(1, &["PASS"])]);
 
+/// All hooks of this kind.
+pub const TRACE_HOOKS: &[&Hook] = &[&RAW_TRACEPOINT, &TRACEPOINT];
+
 /// Where programs are, in sections of objects: behind the hook's own, as libbpf has it.
 pub const SEPARATOR: char = '/';
 
@@ -41,7 +44,7 @@ const fn hook(
         tags: None,
         forwards: &[],
         layer: Layer::Event,
-        places: Places::Tracepoints,
+        places: Places::Kernel,
         is_interrupted: true,
     }
 }

@@ -165,7 +165,7 @@ impl LoadError {
 impl Refused {
     fn reason(&self) -> Option<&'static str> {
         match self {
-            Refused::None { .. } => Some("no such tracepoint"),
+            Refused::None { .. } => Some("nothing has that name"),
             Refused::Unknown { .. } | Refused::Probe => None,
         }
     }

@@ -71,7 +71,7 @@ impl Kind for OfTracepoint {
     fn attach(&self, program: BorrowedFd<'_>, point: &Point, _: &Target<'_>) -> Result<Made, InstallError> {
         let name = name_of(&point.place)?;
         let link = (self.make)(program, &name).map_err(|refusal| self.error(point, refusal))?;
-        let site = Site::Tracepoint(point.to_string());
+        let site = Site::Kernel(point.to_string());
         Ok(Made { hold: Hold::Link(link), site, mode: None, native_refused: None })
     }
 
@@ -88,7 +88,7 @@ impl Kind for OfTracepoint {
             Ok(name) if !name.is_empty() && wanted.rsplit('/').next() != Some(&name) => {
                 Err(Elsewhere::At(info.id.into()))
             }
-            _ => Ok(Some((Site::Tracepoint(Point::at(self.hook, place.clone()).to_string()), None))),
+            _ => Ok(Some((Site::Kernel(Point::at(self.hook, place.clone()).to_string()), None))),
         }
     }
 
@@ -111,7 +111,7 @@ impl OfTracepoint {
             }
             Refusal::Errno(Errno::ENOENT) => InstallError::NoTracepoint { name: place, problem: None },
             Refusal::Errno(errno) => InstallError::AttachFailed { place, errno },
-            Refusal::Tracing(TracingError::NoTracepoint { .. }) => {
+            Refusal::Tracing(TracingError::None { .. }) => {
                 InstallError::NoTracepoint { name: place, problem: None }
             }
             Refusal::Tracing(error) => {
@@ -123,7 +123,7 @@ impl OfTracepoint {
 
 fn name_of(place: &Place) -> Result<Arc<str>, InstallError> {
     match place {
-        Place::Tracepoint(name) => Ok(name.clone()),
+        Place::Kernel(name) => Ok(name.clone()),
         _ => Err(InstallError::AttachFailed { place: "no tracepoint".to_string(), errno: Errno::EINVAL }),
     }
 }

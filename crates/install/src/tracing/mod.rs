@@ -5,6 +5,7 @@ mod record;
 mod tracefs;
 
 use moonhook_btf::{BtfError, Event, Types, nearest, raw_tracepoint, raw_tracepoints};
+use moonhook_hook::{Hook, RAW_TRACEPOINT, TRACEPOINT};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -18,8 +19,8 @@ pub enum TracingError {
     #[error("the kernel's list of tracepoints cannot be read ({problem})")]
     NoList { problem: String },
     /// Names that are like it.
-    #[error("there is no such tracepoint")]
-    NoTracepoint { near: Vec<String> },
+    #[error("there is none of that name")]
+    None { near: Vec<String> },
 }
 
 /// Where the kernel describes its types.
@@ -43,26 +44,34 @@ fn read_types() -> Result<Arc<Types>, TracingError> {
     Types::parse(bytes).map(Arc::new).map_err(|error: BtfError| no_types(error.to_string()))
 }
 
-/// What the raw tracepoint of that name hands over.
+/// Finds what a place of a hook's hands over, by the place's name.
+type Find = fn(&Types, &str) -> Result<Event, TracingError>;
+
+/// How that is found, by hook.
+const FINDERS: &[(&Hook, Find)] = &[(&RAW_TRACEPOINT, raw_event), (&TRACEPOINT, record_event)];
+
+/// What the place of that name hands to programs of the hook.
 ///
 /// # Errors
-/// `NoTypes`, `NoTracepoint`.
-pub fn raw_event(name: &str) -> Result<Event, TracingError> {
+/// `NoTypes`, `NoList`, `None`.
+pub fn event(hook: &Hook, name: &str) -> Result<Event, TracingError> {
     let types = kernel_types()?;
-    raw_tracepoint(&types, name).ok_or_else(|| {
-        let near = nearest(name, raw_tracepoints(&types));
-        TracingError::NoTracepoint { near: near.into_iter().map(str::to_string).collect() }
-    })
+    let finder = FINDERS.iter().find(|(known, _)| *known == hook);
+    finder.map_or_else(|| Err(TracingError::None { near: vec![] }), |(_, find)| find(&types, name))
 }
 
-/// What the tracepoint of that name, `GROUP/NAME`, hands over.
-///
-/// # Errors
-/// `NoTypes`, `NoList`, `NoTracepoint`.
-pub fn event(name: &str) -> Result<Event, TracingError> {
-    let types = kernel_types()?;
+fn raw_event(types: &Types, name: &str) -> Result<Event, TracingError> {
+    raw_tracepoint(types, name).ok_or_else(|| none_but(nearest(name, raw_tracepoints(types))))
+}
+
+fn record_event(types: &Types, name: &str) -> Result<Event, TracingError> {
     let format = Tracefs::open()?.format(name)?;
-    Ok(record::event(&types, name, &format))
+    Ok(record::event(types, name, &format))
+}
+
+/// The error that there is none of a name, but others.
+fn none_but(near: Vec<&str>) -> TracingError {
+    TracingError::None { near: near.into_iter().map(str::to_string).collect() }
 }
 
 /// Whether the kernel can have programs at its functions.

@@ -6,21 +6,33 @@ use crate::error::Refused;
 use crate::kernel::Untold;
 use crate::registry::Registry;
 use mlua::{Table, Value};
-use moonhook_hook::{Hook, Place, Point, RAW_TRACEPOINT, TRACEPOINT};
+use moonhook_hook::{Hook, Place, Point, RAW_TRACEPOINT, TRACE_HOOKS, TRACEPOINT};
 use moonhook_library::key;
 
 pub(super) const MODULE: Module = Module { name: "trace", open };
 
 const ON: &str = "trace.on";
 
-/// How a name begins that says more than the hook's own, and whose programs it has.
-const KINDS: [(&str, Kind); 6] = [
-    ("raw_tp/", Kind::Hook(&RAW_TRACEPOINT)),
-    ("raw_tracepoint/", Kind::Hook(&RAW_TRACEPOINT)),
-    ("tp/", Kind::Hook(&TRACEPOINT)),
-    ("tracepoint/", Kind::Hook(&TRACEPOINT)),
-    ("kprobe/", Kind::Probe),
-    ("kretprobe/", Kind::Probe),
+/// A kind of places that names stand for.
+struct Row {
+    /// What their names begin with, in front of a `/`.
+    starts: &'static [&'static str],
+    kind: Kind,
+    /// How many parts a name has behind that.
+    parts: usize,
+    /// What errors call such a place.
+    noun: &'static str,
+}
+
+static ROWS: [Row; 3] = [
+    Row {
+        starts: &["raw_tp", "raw_tracepoint"],
+        kind: Kind::Hook(&RAW_TRACEPOINT),
+        parts: 1,
+        noun: "tracepoint",
+    },
+    Row { starts: &["tp", "tracepoint"], kind: Kind::Hook(&TRACEPOINT), parts: 2, noun: "tracepoint" },
+    Row { starts: &["kprobe", "kretprobe"], kind: Kind::Probe, parts: 1, noun: "function" },
 ];
 
 #[derive(Clone, Copy)]
@@ -43,50 +55,44 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         let point = point(&registry, &name.to_string_lossy())?;
         Ok((vec![point], Value::Function(handler.clone())))
     })?;
-    add_detach(context, &table, "trace.detach", &[&RAW_TRACEPOINT, &TRACEPOINT])?;
+    add_detach(context, &table, "trace.detach", TRACE_HOOKS)?;
     Ok(table)
 }
 
 /// The point that a name stands for; what the kernel tells of it is noted.
 fn point(registry: &Registry, full: &str) -> Result<Point, String> {
-    let found = KINDS.iter().find_map(|(start, kind)| Some((kind, full.strip_prefix(start)?)));
-    let (hook, name) = match found {
-        Some((Kind::Hook(hook), name)) if is_name(hook, name) => (*hook, name),
-        Some((Kind::Probe, _)) => return Err(refuse_probe(registry, full)),
-        _ => {
-            return Err(format!(
-                "bad argument #1 to '{}' ('raw_tp/NAME' or 'tp/GROUP/NAME' expected)",
-                key(ON)
-            ));
-        }
+    let Some((row, name)) = row(full) else {
+        return Err(format!("bad argument #1 to '{}' ('raw_tp/NAME' or 'tp/GROUP/NAME' expected)", key(ON)));
     };
-    let place = Point::at(hook, Place::Tracepoint(name.into()));
+    let Kind::Hook(hook) = row.kind else { return Err(refuse_probe(registry, row, full)) };
+    let place = Point::at(hook, Place::Kernel(name.into()));
     let mut traced = registry.traced.borrow_mut();
     if traced.event(&place).is_none() {
         let kernel = &*registry.kernel;
         let known = kernel.types().and_then(|types| Ok((types, kernel.event(hook, name)?)));
-        let (types, event) = known.map_err(|untold| refused(registry, &place.to_string(), untold))?;
+        let (types, event) = known.map_err(|untold| refused(registry, row, &place.to_string(), untold))?;
         traced.add(types, place.clone(), event);
     }
     Ok(place)
 }
 
-/// Whether a name is one that the kernel could have.
-fn is_name(hook: &Hook, name: &str) -> bool {
+/// What kind of place a name stands for, and the name of the place itself, if it is one that the kernel could have.
+fn row(full: &str) -> Option<(&'static Row, &str)> {
+    let (start, name) = full.split_once('/')?;
+    let row = ROWS.iter().find(|row| row.starts.contains(&start))?;
     let is_part = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
     };
-    let parts = name.split('/');
-    let expected = if hook == &TRACEPOINT { 2 } else { 1 };
-    parts.clone().count() == expected && parts.into_iter().all(is_part)
+    (name.split('/').count() == row.parts && name.split('/').all(is_part)).then_some((row, name))
 }
 
-/// The message of an error about a tracepoint, of which the rest is noted.
-fn refused(registry: &Registry, name: &str, untold: Untold) -> String {
+/// The message of an error about a place, of which the rest is noted.
+fn refused(registry: &Registry, row: &Row, name: &str, untold: Untold) -> String {
+    let noun = row.noun;
     let (message, refused) = match untold {
-        Untold::None { near } => (format!("the kernel has no tracepoint '{name}'"), Refused::None { near }),
+        Untold::None { near } => (format!("the kernel has no {noun} '{name}'"), Refused::None { near }),
         Untold::Unknown { problem, help } => {
-            (format!("nothing is known of tracepoint '{name}': {problem}"), Refused::Unknown { help })
+            (format!("nothing is known of {noun} '{name}': {problem}"), Refused::Unknown { help })
         }
         Untold::Refused { problem } => (format!("'{name}' cannot be traced: {problem}"), Refused::Probe),
     };
@@ -94,7 +100,7 @@ fn refused(registry: &Registry, name: &str, untold: Untold) -> String {
     message
 }
 
-fn refuse_probe(registry: &Registry, name: &str) -> String {
+fn refuse_probe(registry: &Registry, row: &Row, name: &str) -> String {
     let problem = registry.kernel.probes().to_string();
-    refused(registry, name, Untold::Refused { problem })
+    refused(registry, row, name, Untold::Refused { problem })
 }
