@@ -15,13 +15,6 @@ impl Kernel for RunningKernel {
         tracing::kernel_types().map_err(untold)
     }
 
-    fn probes(&self) -> &'static str {
-        match tracing::has_probes() {
-            true => "programs at functions of the kernel are not made",
-            false => "this kernel has no kprobes (CONFIG_KPROBES)",
-        }
-    }
-
     fn event(&self, hook: &'static Hook, name: &str) -> Result<Event, Untold> {
         tracing::event(hook, name).map_err(untold)
     }
@@ -31,6 +24,7 @@ fn untold(error: TracingError) -> Untold {
     let problem = error.to_string();
     match error {
         TracingError::None { near } => Untold::None { near },
+        TracingError::NoProbes | TracingError::UnknownMachine => Untold::Refused { problem },
         TracingError::NoTypes { .. } => {
             Untold::Unknown { problem, help: "use a kernel with CONFIG_DEBUG_INFO_BTF" }
         }

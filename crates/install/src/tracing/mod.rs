@@ -1,14 +1,15 @@
-//! What the running kernel has to be traced: its types, and its tracepoints with what they hand over.
+//! What the running kernel has to be traced: its types, and its tracepoints and functions with what they hand over.
 
 mod format;
+mod probes;
 mod record;
 mod tracefs;
 
-use moonhook_btf::{BtfError, Event, Types, nearest, raw_tracepoint, raw_tracepoints};
-use moonhook_hook::{Hook, RAW_TRACEPOINT, TRACEPOINT};
-use std::path::Path;
+use moonhook_btf::{BtfError, Convention, Event, Types, functions, nearest, raw_tracepoint, raw_tracepoints};
+use moonhook_hook::{Hook, KPROBE, KRETPROBE, RAW_TRACEPOINT, TRACEPOINT};
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use probes::{Probes, When, why_not};
 pub(crate) use tracefs::Tracefs;
 
 /// Why something of the kernel is not known.
@@ -18,6 +19,10 @@ pub enum TracingError {
     NoTypes { problem: String },
     #[error("the kernel's list of tracepoints cannot be read ({problem})")]
     NoList { problem: String },
+    #[error("this kernel has no kprobes (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)")]
+    NoProbes,
+    #[error("it is not known how functions get their arguments on this machine")]
+    UnknownMachine,
     /// Names that are like it.
     #[error("there is none of that name")]
     None { near: Vec<String> },
@@ -25,9 +30,6 @@ pub enum TracingError {
 
 /// Where the kernel describes its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
-
-/// Where there is a kind of perf event for functions of the kernel, if it can have programs there (kernel/trace/trace_kprobe.c).
-const PROBES: &str = "/sys/bus/event_source/devices/kprobe";
 
 /// The kernel's types, which are read once.
 ///
@@ -48,12 +50,13 @@ fn read_types() -> Result<Arc<Types>, TracingError> {
 type Find = fn(&Types, &str) -> Result<Event, TracingError>;
 
 /// How that is found, by hook.
-const FINDERS: &[(&Hook, Find)] = &[(&RAW_TRACEPOINT, raw_event), (&TRACEPOINT, record_event)];
+const FINDERS: &[(&Hook, Find)] =
+    &[(&RAW_TRACEPOINT, raw_event), (&TRACEPOINT, record_event), (&KPROBE, call), (&KRETPROBE, return_of)];
 
 /// What the place of that name hands to programs of the hook.
 ///
 /// # Errors
-/// `NoTypes`, `NoList`, `None`.
+/// `NoTypes`, `NoList`, `NoProbes`, `UnknownMachine`, `None`.
 pub fn event(hook: &Hook, name: &str) -> Result<Event, TracingError> {
     let types = kernel_types()?;
     let finder = FINDERS.iter().find(|(known, _)| *known == hook);
@@ -69,12 +72,23 @@ fn record_event(types: &Types, name: &str) -> Result<Event, TracingError> {
     Ok(record::event(types, name, &format))
 }
 
+fn call(types: &Types, name: &str) -> Result<Event, TracingError> {
+    let found = convention(types)?.call(types, name);
+    found.ok_or_else(|| none_but(nearest(name, functions(types))))
+}
+
+fn return_of(types: &Types, name: &str) -> Result<Event, TracingError> {
+    let found = convention(types)?.return_of(types, name);
+    found.ok_or_else(|| none_but(nearest(name, functions(types))))
+}
+
+/// How functions get arguments, where programs at them can be told.
+fn convention(types: &Types) -> Result<Convention, TracingError> {
+    Probes::open()?;
+    Convention::of(types).ok_or(TracingError::UnknownMachine)
+}
+
 /// The error that there is none of a name, but others.
 fn none_but(near: Vec<&str>) -> TracingError {
     TracingError::None { near: near.into_iter().map(str::to_string).collect() }
-}
-
-/// Whether the kernel can have programs at its functions.
-pub fn has_probes() -> bool {
-    Path::new(PROBES).exists()
 }

@@ -1,4 +1,4 @@
-//! `require "trace"`: registers handlers for what happens in the kernel, by the names of its tracepoints.
+//! `require "trace"`: registers handlers for what happens in the kernel, by the names of its tracepoints and functions.
 
 use super::attach::{add_detach, add_points};
 use super::module::{Context, Module, type_error};
@@ -6,7 +6,7 @@ use crate::error::Refused;
 use crate::kernel::Untold;
 use crate::registry::Registry;
 use mlua::{Table, Value};
-use moonhook_hook::{Hook, Place, Point, RAW_TRACEPOINT, TRACE_HOOKS, TRACEPOINT};
+use moonhook_hook::{Hook, KPROBE, KRETPROBE, Place, Point, RAW_TRACEPOINT, TRACE_HOOKS, TRACEPOINT};
 use moonhook_library::key;
 
 pub(super) const MODULE: Module = Module { name: "trace", open };
@@ -17,30 +17,22 @@ const ON: &str = "trace.on";
 struct Row {
     /// What their names begin with, in front of a `/`.
     starts: &'static [&'static str],
-    kind: Kind,
+    hook: &'static Hook,
     /// How many parts a name has behind that.
     parts: usize,
     /// What errors call such a place.
     noun: &'static str,
 }
 
-static ROWS: [Row; 3] = [
-    Row {
-        starts: &["raw_tp", "raw_tracepoint"],
-        kind: Kind::Hook(&RAW_TRACEPOINT),
-        parts: 1,
-        noun: "tracepoint",
-    },
-    Row { starts: &["tp", "tracepoint"], kind: Kind::Hook(&TRACEPOINT), parts: 2, noun: "tracepoint" },
-    Row { starts: &["kprobe", "kretprobe"], kind: Kind::Probe, parts: 1, noun: "function" },
+static ROWS: [Row; 4] = [
+    Row { starts: &["raw_tp", "raw_tracepoint"], hook: &RAW_TRACEPOINT, parts: 1, noun: "tracepoint" },
+    Row { starts: &["tp", "tracepoint"], hook: &TRACEPOINT, parts: 2, noun: "tracepoint" },
+    Row { starts: &["kprobe"], hook: &KPROBE, parts: 1, noun: "function" },
+    Row { starts: &["kretprobe"], hook: &KRETPROBE, parts: 1, noun: "function" },
 ];
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Hook(&'static Hook),
-    /// Programs at functions of the kernel, which are not made.
-    Probe,
-}
+/// What names look like.
+const EXPECTED: &str = "'raw_tp/NAME', 'tp/GROUP/NAME', 'kprobe/FUNCTION' or 'kretprobe/FUNCTION' expected";
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
@@ -62,9 +54,9 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 /// The point that a name stands for; what the kernel tells of it is noted.
 fn point(registry: &Registry, full: &str) -> Result<Point, String> {
     let Some((row, name)) = row(full) else {
-        return Err(format!("bad argument #1 to '{}' ('raw_tp/NAME' or 'tp/GROUP/NAME' expected)", key(ON)));
+        return Err(format!("bad argument #1 to '{}' ({EXPECTED})", key(ON)));
     };
-    let Kind::Hook(hook) = row.kind else { return Err(refuse_probe(registry, row, full)) };
+    let hook = row.hook;
     let place = Point::at(hook, Place::Kernel(name.into()));
     let mut traced = registry.traced.borrow_mut();
     if traced.event(&place).is_none() {
@@ -98,9 +90,4 @@ fn refused(registry: &Registry, row: &Row, name: &str, untold: Untold) -> String
     };
     registry.refusals.note(&message, refused);
     message
-}
-
-fn refuse_probe(registry: &Registry, row: &Row, name: &str) -> String {
-    let problem = registry.kernel.probes().to_string();
-    refused(registry, row, name, Untold::Refused { problem })
 }
