@@ -17,7 +17,7 @@ impl Btf {
     /// A type of a kind (include/uapi/linux/btf.h), with its members, or what else follows.
     fn add(&mut self, name: &str, kind: u32, (members, last): (u32, u32), rest: &[u32]) -> u32 {
         let name = self.string(name);
-        self.words.extend([name, kind << 24 | members, last]);
+        self.words.extend([name, (kind << 24) | members, last]);
         self.words.extend(rest);
         self.count += 1;
         self.count
@@ -30,7 +30,7 @@ impl Btf {
     }
 
     fn integer(&mut self, name: &str, bytes: u32) -> u32 {
-        self.add(name, 1, (0, bytes), &[1 << 24 | 8 * bytes])
+        self.add(name, 1, (0, bytes), &[(1 << 24) | (8 * bytes)])
     }
 
     fn pointer(&mut self, to: u32) -> u32 {

@@ -61,7 +61,8 @@ pub(super) const RETURN: InKernel = InKernel {
 };
 
 fn of_function(program: BorrowedFd<'_>, name: &str, when: When) -> Result<OwnedFd, Refusal> {
-    let event = Probes::open()?.event(name, when).map_err(|errno| match errno {
+    let probes = Probes::open().map_err(|error| Refusal::NotProbed(error.to_string()))?;
+    let event = probes.event(name, when).map_err(|errno| match errno {
         Errno::EPERM | Errno::EACCES => Refusal::Errno(errno),
         errno => Refusal::NotProbed(why_not(name, errno)),
     })?;
