@@ -9,12 +9,12 @@ begin kprobe
 have python3 || skip "python3 is not installed"
 [ -r /sys/kernel/btf/vmlinux ] || skip "the kernel tells nothing of its types"
 
-# refused CODE TEXT SCRIPT ARGUMENT…: the command refuses the script, and says so.
+# refused CODE TEXT SCRIPT ARGUMENT…: the command refuses the script, and says so. It ends with STATUS, or 1.
 refused() {
     local code=$1 text=$2
     echo "$3" >"$WORK/refused.lua"
     shift 3
-    fails 1 "$MOONHOOK" "$@"
+    fails "${STATUS:-1}" "$MOONHOOK" "$@"
     grep -q "$code.*$text" "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 }
 
@@ -33,16 +33,16 @@ need_bpffs
 namespace NETNS one
 ip -n "$NETNS" link set lo up
 case "$(uname -m)" in
-x86_64) CALL=__x64_sys_getppid ;;
-aarch64) CALL=__arm64_sys_getppid ;;
+x86_64) CALL=__x64_sys_getpgid FIRST=di ;;
+aarch64) CALL=__arm64_sys_getpgid FIRST='regs[0]' ;;
 *) skip "system calls of $(uname -m) have other names" ;;
 esac
 
 # The kernel's list of probes, but for addresses, which may be hidden.
 mkdir "$WORK/debug"
-mount -t debugfs none "$WORK/debug"
-trap 'umount "$WORK/debug"; clean_up' EXIT
-probes() { awk '{ print $2, $3 }' "$WORK/debug/kprobes/list" | sort; }
+probes() {
+    unshare --mount sh -c 'mount -t debugfs none "$0" && cat "$0/kprobes/list"' "$WORK/debug" | awk '{ print $2, $3 }' | sort
+}
 probes >"$WORK/probes"
 nothing_is_left() {
     eventually "the kernel's probes are as before" eval 'probes | diff - "$WORK/probes" >/dev/null'
@@ -53,7 +53,7 @@ caller() { ip netns exec "$NETNS" python3 -c '
 import os, socket, sys
 open("/proc/self/comm", "w").write("mh-caller")
 calls, connections, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-for _ in range(calls): os.getppid()
+for _ in range(calls): os.getpgid(os.getpid())
 for address in ("127.0.0.1", "203.0.113.1"):
     for _ in range(connections):
         with socket.socket() as one: one.connect_ex((address, 9))
@@ -65,7 +65,8 @@ echo text >"$WORK/file"
 
 cat >"$WORK/probe.lua" <<LUA
 local file, number = "$WORK/file", $(stat -c %i "$WORK/file")
-local getppid = "$CALL"
+local getpgid = "$CALL"
+local function first(regs) return regs.$FIRST end
 LUA
 cat >>"$WORK/probe.lua" <<'LUA'
 local trace = require "trace"
@@ -73,11 +74,11 @@ local counts = map { key = "string:32", value = "int", capacity = 100 }
 local function count(what, by)
   counts[what] = (counts[what] or 0) + by
 end
-trace.on("kprobe/" .. getppid, function(e)
-  if e.comm == "mh-caller" then count("getppid", 1) end
+trace.on("kprobe/" .. getpgid, function(e)
+  if e.comm == "mh-caller" and first(e.regs) == e.pid then count("calls", 1) end
 end)
-trace.on("kretprobe/" .. getppid, function(e)
-  if e.comm == "mh-caller" and e.ret == e.task.real_parent.tgid then count("parents", 1) end
+trace.on("kretprobe/" .. getpgid, function(e)
+  if e.comm == "mh-caller" and e.ret > 0 then count("returns", 1) end
 end)
 trace.on("kprobe/tcp_v4_connect", function(e)
   if e.comm ~= "mh-caller" then return end
@@ -102,8 +103,8 @@ counted() { "$MOONHOOK" table probe counts get "$1" || true; }
 for form in expanded general; do
     attach "$WORK/probe.lua" --form $form --name probe
     caller 1000 40
-    is 1000 counted getppid
-    is 1000 counted parents
+    is 1000 counted calls
+    is 1000 counted returns
     is 80 counted connects
     is 1280 counted length
     is 80 counted ipv4
@@ -116,18 +117,18 @@ for form in expanded general; do
     "$MOONHOOK" list | grep -q "kprobe/$CALL, kretprobe/$CALL, kprobe/tcp_v4_connect" || die "$("$MOONHOOK" list)"
 
     # A reload keeps tables; the new handler is there alone.
-    sed 's/count("getppid", 1)/count("getppid", 10)/' "$WORK/probe.lua" >"$WORK/ten.lua"
+    sed 's/count("calls", 1)/count("calls", 10)/' "$WORK/probe.lua" >"$WORK/ten.lua"
     "$MOONHOOK" reload probe "$WORK/ten.lua" >/dev/null
     caller 100 1
-    is 2000 counted getppid
-    is 1100 counted parents
+    is 2000 counted calls
+    is 1100 counted returns
     detach
     grep -q "errors 0" "$WORK/run.err" "$WORK/run.out" || die "$(cat "$WORK/run.err")"
     nothing_is_left
 done
 
 # What is taken back is not there.
-{ cat "$WORK/probe.lua" && echo 'trace.detach() trace.on("kprobe/" .. getppid, function(e)
+{ cat "$WORK/probe.lua" && echo 'trace.detach() trace.on("kprobe/" .. getpgid, function(e)
   if e.comm == "mh-caller" then error("call of " .. e.comm) end end)'; } >"$WORK/fails.lua"
 for form in expanded general; do
     attach "$WORK/fails.lua" --name fails --form $form
@@ -149,10 +150,10 @@ for link in "kprobe@$CALL" kretprobe@tcp_v4_connect; do
 done
 caller 100 1
 attach "$WORK/probe.lua" --name probe --bpffs "$BPFFS" --pin
-is 100 counted getppid
+is 100 counted calls
 caller 50 1
-is 150 counted getppid
-is 150 counted parents
+is 150 counted calls
+is 150 counted returns
 detach
 "$MOONHOOK" stop probe --bpffs "$BPFFS" >/dev/null
 [ ! -e "$BPFFS/probe" ] || die "pins are left"
@@ -169,7 +170,7 @@ done
 
 # A function that the kernel describes, and lets nobody in: nothing of the script stays.
 for kind in kprobe kretprobe; do
-    refused MH0533 "'$kind/notify_die' cannot be handled: .* no probes" "local trace = require 'trace'
+    STATUS=3 refused MH0533 "'$kind/notify_die' cannot be handled: .* no probes" "local trace = require 'trace'
         trace.on('kprobe/tcp_v4_connect', function() end) trace.on('$kind/notify_die', function() end)" run "$WORK/refused.lua"
     [ ! -e "$MOONHOOK_RUNTIME_DIR/refused" ] || die "something runs"
     nothing_is_left
