@@ -38,6 +38,10 @@ aarch64) CALL=__arm64_sys_getpgid FIRST='regs[0]' ;;
 *) skip "system calls of $(uname -m) have other names" ;;
 esac
 
+# What opens a file by its name has had two names.
+OPEN=do_filp_open
+grep -aqw "$OPEN" /sys/kernel/btf/vmlinux || OPEN=do_file_open
+
 # The kernel's list of probes, but for addresses, which may be hidden.
 mkdir "$WORK/debug"
 probes() {
@@ -65,7 +69,7 @@ echo text >"$WORK/file"
 
 cat >"$WORK/probe.lua" <<LUA
 local file, number = "$WORK/file", $(stat -c %i "$WORK/file")
-local getpgid = "$CALL"
+local getpgid, open = "$CALL", "$OPEN"
 local function first(regs) return regs.$FIRST end
 LUA
 cat >>"$WORK/probe.lua" <<'LUA'
@@ -89,11 +93,11 @@ end)
 trace.on("kretprobe/tcp_v4_connect", function(e)
   if e.comm == "mh-caller" then count("result " .. e.ret, 1) end
 end)
-trace.on("kprobe/do_filp_open", function(e)
+trace.on("kprobe/" .. open, function(e)
   local name = e.pathname.name
   if e.comm == "mh-caller" and (name == file or name == file .. ".none") then print("open", e.dfd, name, e.pid == e.tid) end
 end)
-trace.on("kretprobe/do_filp_open", function(e)
+trace.on("kretprobe/" .. open, function(e)
   local inode = e.ret.f_inode
   if e.comm == "mh-caller" and inode and inode.i_ino == number then print("opened", type(e.ret), inode.i_size) end
 end)
