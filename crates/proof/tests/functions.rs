@@ -20,10 +20,10 @@ trace.on("kretprobe/tcp_v4_connect", function(e)
   local name = "result " .. e.ret
   counts[name] = (counts[name] or 0) + 1
 end)
-trace.on("kprobe/do_filp_open", function(e)
-  if e.pathname.name:find("secret", 1, true) then print(e.dfd, e.pathname.name) end
+trace.on("kprobe/filp_open", function(e)
+  if e.filename and e.filename:find("secret", 1, true) then print(e.flags, e.mode, e.filename) end
 end)
-trace.on("kretprobe/do_filp_open", function(e)
+trace.on("kretprobe/filp_open", function(e)
   local inode = e.ret and e.ret.f_inode
   if inode then print(inode.i_ino, e.ret.f_flags) end
 end)
