@@ -260,6 +260,5 @@ for value in 'tostring(e)' 'tostring(e.task)' 'e[1]' 'print(e)' 'print(e.task)';
     refused "MH0[0-9]*" . "require('trace').on('raw_tp/sys_enter', function(e) return $value end)" check "$WORK/refused.lua"
     ! grep -q -- "--form expanded" "$WORK/fails.err" || die "$value: no form can do it: $(cat "$WORK/fails.err")"
 done
-refused MH0117 "kprobe/tcp_connect" 'require("trace").on("kprobe/tcp_connect", print)' check "$WORK/refused.lua"
 refused MH0030 "get no packets" 'require("trace").on("raw_tp/sys_enter", function() end)' bench "$WORK/refused.lua"
 echo ok

@@ -1,9 +1,9 @@
-//! What a tracepoint hands to a program.
+//! What a place in the kernel's code hands to a program.
 
 use crate::content::Content;
 use std::sync::Arc;
 
-/// What happens at a tracepoint, as a program gets to see it.
+/// What happens at a place, as a program gets to see it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Event {
     /// What has the arguments, where it is a structure of the kernel's: its name.
@@ -11,7 +11,7 @@ pub struct Event {
     pub arguments: Vec<Argument>,
 }
 
-/// Something that a tracepoint hands over.
+/// Something that is handed over.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Argument {
     pub name: Arc<str>,

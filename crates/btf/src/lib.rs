@@ -4,6 +4,7 @@
 mod content;
 mod event;
 mod field;
+mod function;
 mod near;
 mod raw;
 mod reader;
@@ -11,6 +12,7 @@ mod reader;
 pub use content::Content;
 pub use event::{Argument, Event, Place};
 pub use field::{Bits, Field};
+pub use function::{Convention, functions};
 pub use near::nearest;
 pub use raw::{raw_tracepoint, raw_tracepoints};
 pub use reader::{BtfError, Kind, Member, TypeId, Types};

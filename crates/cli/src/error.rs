@@ -42,7 +42,7 @@ pub enum CliError {
     Operands { operation: String },
     #[error("no script is named, only '{interface}'")]
     NoScript { interface: String },
-    #[error("handlers of tracepoints get no packets")]
+    #[error("handlers of tracepoints and functions get no packets")]
     NoPackets,
     #[error("'{name}' has nothing in {} that a rule could ask", folder.display())]
     NoMatch { name: String, folder: PathBuf },

@@ -18,7 +18,7 @@ pub struct ScriptOptions {
     /// Memory of each CPU for the tables and strings that handlers make, and for keys of tables that they traverse, in bytes or with a unit (KiB, MiB); 16MiB at most [default: 256KiB]
     #[arg(long, value_name = "BYTES", value_parser = packet_memory)]
     memory: Option<u32>,
-    /// What handlers are compiled to: `expanded` is fastest and takes a part of the language, `general` takes nearly all of it (no records as keys of tables, no tracepoints)
+    /// What handlers are compiled to: `expanded` is fastest and takes a part of the language, `general` takes nearly all of it (no records as keys of tables)
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
     /// Memory that scripts may use while they are loaded, in bytes or with a unit (KiB, MiB, GiB) [default: 256MiB]

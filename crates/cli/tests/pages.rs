@@ -23,6 +23,9 @@ const FORMS: [&str; 2] = ["expanded", "general"];
 /// The page whose scripts get no frames.
 const TRACE: &str = "trace.md";
 
+/// What kernels have whose functions can have handlers.
+const PROBES: &str = "/sys/bus/event_source/devices/kprobe";
+
 /// A block of Lua.
 struct Block {
     /// The page and the line where it begins.
@@ -61,7 +64,12 @@ fn the_kernel_takes_handlers_of_tracepoints() {
     for block in blocks {
         let place = Place::with(&[("script.lua", &block.text)]);
         for form in FORMS {
-            let shown = place.run(&["check", "--form", form, "script.lua"]).ends_with(0).stdout();
+            let run = place.run(&["check", "--form", form, "script.lua"]);
+            if block.text.contains("probe/") && !Path::new(PROBES).exists() {
+                assert!(run.ends_with(1).stderr().contains("MH0117"), "{}", block.place);
+                continue;
+            }
+            let shown = run.ends_with(0).stdout();
             assert!(shown.contains("accepted by the kernel's verifier"), "{} ({form}): {shown}", block.place);
         }
     }

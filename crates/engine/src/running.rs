@@ -1,7 +1,7 @@
 //! The running kernel, as load time asks about it.
 
 use moonhook_btf::{Event, Types};
-use moonhook_hook::{Hook, RAW_TRACEPOINT};
+use moonhook_hook::Hook;
 use moonhook_install::tracing::{self, TracingError};
 use moonhook_load::{Kernel, Untold};
 use std::sync::Arc;
@@ -15,23 +15,16 @@ impl Kernel for RunningKernel {
         tracing::kernel_types().map_err(untold)
     }
 
-    fn probes(&self) -> &'static str {
-        match tracing::has_probes() {
-            true => "programs at functions of the kernel are not made",
-            false => "this kernel has no kprobes (CONFIG_KPROBES)",
-        }
-    }
-
     fn event(&self, hook: &'static Hook, name: &str) -> Result<Event, Untold> {
-        let event = if hook == &RAW_TRACEPOINT { tracing::raw_event(name) } else { tracing::event(name) };
-        event.map_err(untold)
+        tracing::event(hook, name).map_err(untold)
     }
 }
 
 fn untold(error: TracingError) -> Untold {
     let problem = error.to_string();
     match error {
-        TracingError::NoTracepoint { near } => Untold::None { near },
+        TracingError::None { near } => Untold::None { near },
+        TracingError::NoProbes | TracingError::UnknownMachine => Untold::Refused { problem },
         TracingError::NoTypes { .. } => {
             Untold::Unknown { problem, help: "use a kernel with CONFIG_DEBUG_INFO_BTF" }
         }

@@ -35,7 +35,7 @@ pub use place::{Family, NETFILTER_POINTS, NetfilterPlace, Place, Places, Point};
 pub use socket::{MATCH, SOCKET};
 pub use tags::Tags;
 pub use tc::{TC_EGRESS, TC_INGRESS};
-pub use trace::{RAW_TRACEPOINT, TRACEPOINT};
+pub use trace::{KPROBE, KRETPROBE, RAW_TRACEPOINT, TRACE_HOOKS, TRACEPOINT};
 pub use xdp::XDP;
 
 /// All hooks.
@@ -52,6 +52,8 @@ pub const HOOKS: &[&Hook] = &[
     &CONNECT_6,
     &RAW_TRACEPOINT,
     &TRACEPOINT,
+    &KPROBE,
+    &KRETPROBE,
 ];
 
 /// A hook. Two are equal if their names are.

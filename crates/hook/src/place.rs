@@ -29,7 +29,7 @@ pub enum Place {
     /// A file in a BPF file system, in the script's folder: the name that the script gives it, or none.
     File(Arc<str>),
     /// A place in the kernel's code, by the name that it has for this hook: `sys_enter`, `sched/sched_switch`.
-    Tracepoint(Arc<str>),
+    Kernel(Arc<str>),
 }
 
 /// What kind of place the programs of a hook have.
@@ -40,7 +40,8 @@ pub enum Places {
     Cgroups,
     Netfilter,
     Files,
-    Tracepoints,
+    /// In the kernel's code.
+    Kernel,
 }
 
 impl Places {
@@ -51,7 +52,7 @@ impl Places {
             Places::Cgroups => Place::Cgroup(name.into()),
             Places::Netfilter => Place::Netfilter(NetfilterPlace::parse(&name)?),
             Places::Files => Place::File(name.into()),
-            Places::Tracepoints => Place::Tracepoint(name.into()),
+            Places::Kernel => Place::Kernel(name.into()),
         })
     }
 }
@@ -145,7 +146,7 @@ impl Point {
     pub fn section(&self, frags: bool) -> String {
         let section = self.hook.section(frags);
         match &self.place {
-            Place::Tracepoint(name) => format!("{section}{SEPARATOR}{name}"),
+            Place::Kernel(name) => format!("{section}{SEPARATOR}{name}"),
             _ => section.to_string(),
         }
     }
@@ -165,7 +166,7 @@ impl Point {
         match &self.place {
             Place::Interface if order.is_empty() => hook,
             Place::Interface => format!("{hook}@{order}"),
-            Place::Named(path) | Place::Cgroup(path) | Place::File(path) | Place::Tracepoint(path) => {
+            Place::Named(path) | Place::Cgroup(path) | Place::File(path) | Place::Kernel(path) => {
                 format!("{hook}@{}{order}", escaped(path))
             }
             Place::Netfilter(place) => format!("{hook}@{}", escaped(&place.to_string())),
@@ -221,7 +222,7 @@ impl fmt::Display for Point {
             Place::File(name) if name.is_empty() => {}
             Place::Named(path) | Place::Cgroup(path) | Place::File(path) => write!(f, " {path}")?,
             Place::Netfilter(place) => write!(f, " {place}")?,
-            Place::Tracepoint(name) => write!(f, "{SEPARATOR}{name}")?,
+            Place::Kernel(name) => write!(f, "{SEPARATOR}{name}")?,
         }
         if self.order == Order::default() { Ok(()) } else { write!(f, " {}", self.order) }
     }
@@ -239,7 +240,7 @@ mod tests {
                 Places::Interfaces => Place::Named("eth0".into()),
                 Places::Cgroups => Place::Cgroup("/a".into()),
                 Places::Files => Place::File("x".into()),
-                Places::Tracepoints => Place::Tracepoint("sched/x".into()),
+                Places::Kernel => Place::Kernel("sched/x".into()),
                 Places::Netfilter => Place::Netfilter(NetfilterPlace {
                     family: Family::Ipv4,
                     number: 1,

@@ -44,6 +44,7 @@ impl InstallError {
             InstallError::NoSuchProgram { .. } => "MH0528",
             InstallError::NoPeer { .. } => "MH0529",
             InstallError::NoTracepoint { .. } => "MH0532",
+            InstallError::NotProbed { .. } => "MH0533",
         }
     }
 
@@ -146,6 +147,9 @@ impl InstallError {
             }
             InstallError::NoTracepoint { .. } => {
                 "the kernel that runs the program has to have it: compile the script there, or load the module that has it".to_string()
+            }
+            InstallError::NotProbed { .. } => {
+                "take a function that calls it or that it calls, or a tracepoint near it: `raw_tp/NAME`".to_string()
             }
             InstallError::NotPinned => {
                 "it ends with the process that reads what it keeps: run the script without `--pin`".to_string()

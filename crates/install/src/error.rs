@@ -115,6 +115,8 @@ pub enum InstallError {
     NoInterface { hook: &'static str },
     #[error("there is no tracepoint '{name}' to attach to{}", problem.as_ref().map(|p| format!(": {p}")).unwrap_or_default())]
     NoTracepoint { name: String, problem: Option<String> },
+    #[error("'{name}' cannot be handled: {why}")]
+    NotProbed { name: String, why: String },
     #[error("there is no control group {}", path.display())]
     NoCgroup {
         path: PathBuf,

@@ -54,6 +54,7 @@ fn one_of_each() -> Vec<InstallError> {
         InstallError::NoQueue { interface: interface(), queue: 9 },
         InstallError::QueueBusy { interface: interface(), queue: 0 },
         InstallError::NoTracepoint { name: name(), problem: None },
+        InstallError::NotProbed { name: name(), why: "there are several".into() },
     ]
 }
 
@@ -93,6 +94,7 @@ fn number(error: &InstallError) -> usize {
         NoQueue { .. } => 30,
         QueueBusy { .. } => 31,
         NoTracepoint { .. } => 32,
+        NotProbed { .. } => 33,
     }
 }
 

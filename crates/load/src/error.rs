@@ -165,7 +165,7 @@ impl LoadError {
 impl Refused {
     fn reason(&self) -> Option<&'static str> {
         match self {
-            Refused::None { .. } => Some("no such tracepoint"),
+            Refused::None { .. } => Some("nothing has that name"),
             Refused::Unknown { .. } | Refused::Probe => None,
         }
     }
@@ -173,7 +173,7 @@ impl Refused {
     fn help(&self) -> String {
         match self {
             Refused::None { near } if near.is_empty() => {
-                "`perf list tracepoint` and /sys/kernel/tracing/available_events have the names".into()
+                "/sys/kernel/tracing/available_events has the names of tracepoints, /proc/kallsyms those of functions".into()
             }
             Refused::None { near } => format!("did you mean `{}`?", near.join("`, `")),
             Refused::Unknown { help } => (*help).into(),

@@ -13,10 +13,7 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// `Unknown`.
     fn types(&self) -> Result<Arc<Types>, Untold>;
 
-    /// Why it has no programs at functions, or none that are made here.
-    fn probes(&self) -> &'static str;
-
-    /// What the tracepoint of that name hands to programs of the hook.
+    /// What the place of that name, a tracepoint or a function, hands to programs of the hook.
     ///
     /// # Errors
     /// There is none of that name, or it cannot be found out.
@@ -42,10 +39,6 @@ impl Kernel for NoKernel {
     fn types(&self) -> Result<Arc<Types>, Untold> {
         let problem = "no kernel is known at this load time".to_string();
         Err(Untold::Unknown { problem, help: "run the script with `moonhook`" })
-    }
-
-    fn probes(&self) -> &'static str {
-        "no kernel is known at this load time"
     }
 
     fn event(&self, _: &'static Hook, _: &str) -> Result<Event, Untold> {

@@ -3,12 +3,14 @@
 mod common;
 
 use std::fs;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use common::{Folder, load_text};
-use moonhook_load::{LoadError, Options, load};
+use moonhook_btf::{Event, Types};
+use moonhook_hook::Hook;
+use moonhook_load::{Kernel, LoadError, Options, Untold, load};
 
 struct Case {
     script: &'static str,
@@ -205,10 +207,52 @@ fn mh0116_nothing_is_known_of_tracepoints_where_there_is_no_kernel() {
 }
 
 #[test]
-fn mh0117_functions_of_the_kernel_have_no_programs() {
-    let error = load_text("require('trace').on('kprobe/tcp_connect', function() end)").err().unwrap();
-    assert_eq!((error.code(), error.diagnostic().place.unwrap().line), ("MH0117", 1), "{error}");
-    assert!(error.to_string().contains("kprobe/tcp_connect"), "{error}");
+fn mh0117_functions_of_a_kernel_without_probes() {
+    for name in ["kprobe/tcp_connect", "kretprobe/tcp_connect"] {
+        let script = format!("require('trace').on('{name}', function() end)");
+        let error = load_for_kernel(&script, Untold::Refused { problem: "no probes".into() });
+        assert_eq!((error.code(), error.diagnostic().place.unwrap().line), ("MH0117", 1), "{error}");
+        assert!(error.to_string().contains(&format!("'{name}' cannot be traced: no probes")), "{error}");
+        assert!(error.diagnostic().help.unwrap().contains("raw_tp/"));
+    }
+}
+
+#[test]
+fn mh0115_names_are_of_functions_or_tracepoints() {
+    for (name, noun) in [("kprobe/tcp_conect", "function"), ("raw_tp/sys_entr", "tracepoint")] {
+        let script = format!("require('trace').on('{name}', function() end)");
+        let error = load_for_kernel(&script, Untold::None { near: vec!["like_it".into()] });
+        assert_eq!(error.code(), "MH0115");
+        assert!(
+            error.to_string().ends_with(&format!("x.lua:1: the kernel has no {noun} '{name}'")),
+            "{error}"
+        );
+        assert!(error.diagnostic().help.unwrap().contains("like_it"));
+    }
+    for name in ["kprobe/", "kprobe/a/b", "kprobe/a.b", "kprobes/a", "kprobe"] {
+        let error = load_text(&format!("require('trace').on('{name}', function() end)")).err().unwrap();
+        assert!(error.code() == "MH0103" && error.to_string().contains("'kprobe/FUNCTION'"), "{error}");
+    }
+}
+
+/// A kernel without types that says the same of every place.
+#[derive(Debug)]
+struct Says(Untold);
+
+impl Kernel for Says {
+    fn types(&self) -> Result<Arc<Types>, Untold> {
+        let words = [0x0001_eb9f_u32, 24, 0, 0, 0, 1];
+        let bytes = words.into_iter().flat_map(u32::to_ne_bytes).chain([0]).collect();
+        Ok(Arc::new(Types::parse(bytes).expect("types")))
+    }
+
+    fn event(&self, _: &'static Hook, _: &str) -> Result<Event, Untold> {
+        Err(self.0.clone())
+    }
+}
+
+fn load_for_kernel(script: &str, says: Untold) -> LoadError {
+    load_limited(script, &Options { kernel: Arc::new(Says(says)), ..Options::default() })
 }
 
 fn load_limited(script: &str, options: &Options) -> LoadError {

@@ -1,4 +1,4 @@
-//! What the kernel tells handlers of tracepoints.
+//! What the kernel tells handlers of tracepoints and functions.
 
 use moonhook_btf::{Event, Types};
 use moonhook_hook::Point;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// What was asked of the kernel for a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traced {
-    /// The kernel's types; `None` where no handler is one of a tracepoint.
+    /// The kernel's types; `None` where no handler is one of these.
     types: Option<Arc<Types>>,
     events: Vec<(Point, Arc<Event>)>,
 }
@@ -22,7 +22,7 @@ impl Traced {
         self.types.as_ref()
     }
 
-    /// What a tracepoint hands to programs.
+    /// What a tracepoint or function hands to programs.
     pub fn event(&self, point: &Point) -> Option<&Arc<Event>> {
         self.events.iter().find(|(known, _)| known == point).map(|(_, event)| event)
     }

@@ -5,6 +5,7 @@
 mod cgroup;
 mod frames;
 mod hold;
+mod in_kernel;
 mod kind;
 mod matches;
 mod netfilter;
@@ -13,7 +14,6 @@ mod pinned;
 mod site;
 mod socket;
 mod tcx;
-mod tracepoint;
 mod xdp;
 
 use self::hold::Hold;
@@ -47,8 +47,10 @@ const KINDS: &[&dyn Kind] = &[
     &netfilter::OfNetfilter,
     &matches::OfMatch,
     &socket::OfSocket,
-    &tracepoint::RAW,
-    &tracepoint::BY_PERF,
+    &in_kernel::RAW_TRACEPOINT,
+    &in_kernel::TRACEPOINT,
+    &in_kernel::CALL,
+    &in_kernel::RETURN,
 ];
 
 fn kind_of_hook(hook: &Hook) -> Option<&'static dyn Kind> {

@@ -12,8 +12,8 @@ pub enum Site {
     Netfilter(Netfilter),
     /// A file in a BPF file system.
     File(PathBuf),
-    /// A tracepoint, as scripts call it.
-    Tracepoint(String),
+    /// A place in the kernel's code, as scripts call it.
+    Kernel(String),
 }
 
 /// A point of the network stack.
@@ -41,7 +41,7 @@ impl Site {
             Site::Cgroup(group) => group.path.display().to_string(),
             Site::Netfilter(netfilter) => netfilter.place.to_string(),
             Site::File(path) => path.display().to_string(),
-            Site::Tracepoint(name) => name.clone(),
+            Site::Kernel(name) => name.clone(),
         }
     }
 
@@ -56,7 +56,7 @@ impl Site {
     pub fn interface(&self) -> Option<&Interface> {
         match self {
             Site::Interface(interface) => Some(interface),
-            Site::Cgroup(_) | Site::Netfilter(_) | Site::File(_) | Site::Tracepoint(_) => None,
+            Site::Cgroup(_) | Site::Netfilter(_) | Site::File(_) | Site::Kernel(_) => None,
         }
     }
 }

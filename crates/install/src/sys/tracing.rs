@@ -1,4 +1,4 @@
-//! Calls about tracepoints.
+//! Calls about tracepoints and functions of the kernel.
 
 use super::{check, link_create, link_info, owned};
 use libbpf_sys as bpf;
@@ -17,19 +17,39 @@ pub(crate) fn raw_tracepoint_open(program: BorrowedFd<'_>, name: &str) -> Result
 
 /// A perf event of the tracepoint with that number, on all CPUs: programs of any such event are run on each (perf_event_open(2)).
 pub(crate) fn tracepoint_event(number: u64) -> Result<OwnedFd, Errno> {
-    const EVERY_PROCESS: i32 = -1;
-    const FIRST_CPU: i32 = 0;
-    const NO_GROUP: i32 = -1;
     let attributes = bpf::perf_event_attr {
         type_: bpf::PERF_TYPE_TRACEPOINT,
         size: size_of::<bpf::perf_event_attr>() as u32,
         config: number,
         ..Default::default()
     };
+    // SAFETY: the attributes have no pointers in them.
+    unsafe { open_event(&attributes) }
+}
+
+/// The same of a function of the kernel: of calls of it or of its returns, by the configuration of that type of events.
+pub(crate) fn function_event(type_: u32, config: u64, function: &CStr) -> Result<OwnedFd, Errno> {
+    let mut attributes = bpf::perf_event_attr {
+        type_,
+        size: size_of::<bpf::perf_event_attr>() as u32,
+        config,
+        ..Default::default()
+    };
+    attributes.__bindgen_anon_3.kprobe_func = function.as_ptr() as u64;
+    // SAFETY: the name outlives the call.
+    unsafe { open_event(&attributes) }
+}
+
+/// # Safety
+/// What the attributes point to has to be what their type wants.
+unsafe fn open_event(attributes: &bpf::perf_event_attr) -> Result<OwnedFd, Errno> {
+    const EVERY_PROCESS: i32 = -1;
+    const FIRST_CPU: i32 = 0;
+    const NO_GROUP: i32 = -1;
     let flags = bpf::PERF_FLAG_FD_CLOEXEC;
-    // SAFETY: the attributes outlive the call and have no pointers in them.
+    // SAFETY: the attributes outlive the call; the rest is the caller's.
     let event = unsafe {
-        let attributes = &raw const attributes;
+        let attributes = std::ptr::from_ref(attributes);
         libc::syscall(libc::SYS_perf_event_open, attributes, EVERY_PROCESS, FIRST_CPU, NO_GROUP, flags)
     };
     // SAFETY: a result that is not negative is a new descriptor that nothing else owns.
@@ -46,7 +66,7 @@ pub(crate) fn perf_link_create(program: BorrowedFd<'_>, event: BorrowedFd<'_>) -
     Ok(link)
 }
 
-/// Bytes of a tracepoint's name at most, with the NUL.
+/// Bytes of a name at most, with the NUL.
 const NAME: usize = 128;
 
 /// The tracepoint's name, of a link of a raw one.
@@ -68,6 +88,20 @@ pub(crate) fn perf_tracepoint_name(link: BorrowedFd<'_>) -> Result<String, Errno
         // SAFETY: all members of the union are numbers.
         let tracepoint = unsafe { &mut info.__bindgen_anon_1.perf_event.__bindgen_anon_1.tracepoint };
         (tracepoint.tp_name, tracepoint.name_len) = (name.as_mut_ptr() as u64, NAME as u32);
+    })
+}
+
+/// The function's name, of a link of a perf event of that type; empty where the kernel does not say, or says an address alone.
+pub(crate) fn perf_function_name(link: BorrowedFd<'_>, kind: u32) -> Result<String, Errno> {
+    let known = link_info(link)?;
+    // SAFETY: as above.
+    if unsafe { known.__bindgen_anon_1.perf_event.type_ } != kind {
+        return Ok(String::new());
+    }
+    named(link, |info, name| {
+        // SAFETY: all members of the union are numbers.
+        let function = unsafe { &mut info.__bindgen_anon_1.perf_event.__bindgen_anon_1.kprobe };
+        (function.func_name, function.name_len) = (name.as_mut_ptr() as u64, NAME as u32);
     })
 }
 

@@ -1,13 +1,15 @@
-//! What the running kernel has to be traced: its types, and its tracepoints with what they hand over.
+//! What the running kernel has to be traced: its types, and its tracepoints and functions with what they hand over.
 
 mod format;
+mod probes;
 mod record;
 mod tracefs;
 
-use moonhook_btf::{BtfError, Event, Types, nearest, raw_tracepoint, raw_tracepoints};
-use std::path::Path;
+use moonhook_btf::{BtfError, Convention, Event, Types, functions, nearest, raw_tracepoint, raw_tracepoints};
+use moonhook_hook::{Hook, KPROBE, KRETPROBE, RAW_TRACEPOINT, TRACEPOINT};
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use probes::{Probes, When, why_not};
 pub(crate) use tracefs::Tracefs;
 
 /// Why something of the kernel is not known.
@@ -17,16 +19,17 @@ pub enum TracingError {
     NoTypes { problem: String },
     #[error("the kernel's list of tracepoints cannot be read ({problem})")]
     NoList { problem: String },
+    #[error("this kernel has no kprobes (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)")]
+    NoProbes,
+    #[error("it is not known how functions get their arguments on this machine")]
+    UnknownMachine,
     /// Names that are like it.
-    #[error("there is no such tracepoint")]
-    NoTracepoint { near: Vec<String> },
+    #[error("there is none of that name")]
+    None { near: Vec<String> },
 }
 
 /// Where the kernel describes its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
-
-/// Where there is a kind of perf event for functions of the kernel, if it can have programs there (kernel/trace/trace_kprobe.c).
-const PROBES: &str = "/sys/bus/event_source/devices/kprobe";
 
 /// The kernel's types, which are read once.
 ///
@@ -43,29 +46,49 @@ fn read_types() -> Result<Arc<Types>, TracingError> {
     Types::parse(bytes).map(Arc::new).map_err(|error: BtfError| no_types(error.to_string()))
 }
 
-/// What the raw tracepoint of that name hands over.
+/// Finds what a place of a hook's hands over, by the place's name.
+type Find = fn(&Types, &str) -> Result<Event, TracingError>;
+
+/// How that is found, by hook.
+const FINDERS: &[(&Hook, Find)] =
+    &[(&RAW_TRACEPOINT, raw_event), (&TRACEPOINT, record_event), (&KPROBE, call), (&KRETPROBE, return_of)];
+
+/// What the place of that name hands to programs of the hook.
 ///
 /// # Errors
-/// `NoTypes`, `NoTracepoint`.
-pub fn raw_event(name: &str) -> Result<Event, TracingError> {
+/// `NoTypes`, `NoList`, `NoProbes`, `UnknownMachine`, `None`.
+pub fn event(hook: &Hook, name: &str) -> Result<Event, TracingError> {
     let types = kernel_types()?;
-    raw_tracepoint(&types, name).ok_or_else(|| {
-        let near = nearest(name, raw_tracepoints(&types));
-        TracingError::NoTracepoint { near: near.into_iter().map(str::to_string).collect() }
-    })
+    let finder = FINDERS.iter().find(|(known, _)| *known == hook);
+    finder.map_or_else(|| Err(TracingError::None { near: vec![] }), |(_, find)| find(&types, name))
 }
 
-/// What the tracepoint of that name, `GROUP/NAME`, hands over.
-///
-/// # Errors
-/// `NoTypes`, `NoList`, `NoTracepoint`.
-pub fn event(name: &str) -> Result<Event, TracingError> {
-    let types = kernel_types()?;
+fn raw_event(types: &Types, name: &str) -> Result<Event, TracingError> {
+    raw_tracepoint(types, name).ok_or_else(|| none_but(nearest(name, raw_tracepoints(types))))
+}
+
+fn record_event(types: &Types, name: &str) -> Result<Event, TracingError> {
     let format = Tracefs::open()?.format(name)?;
-    Ok(record::event(&types, name, &format))
+    Ok(record::event(types, name, &format))
 }
 
-/// Whether the kernel can have programs at its functions.
-pub fn has_probes() -> bool {
-    Path::new(PROBES).exists()
+fn call(types: &Types, name: &str) -> Result<Event, TracingError> {
+    let found = convention(types)?.call(types, name);
+    found.ok_or_else(|| none_but(nearest(name, functions(types))))
+}
+
+fn return_of(types: &Types, name: &str) -> Result<Event, TracingError> {
+    let found = convention(types)?.return_of(types, name);
+    found.ok_or_else(|| none_but(nearest(name, functions(types))))
+}
+
+/// How functions get arguments, where programs at them can be told.
+fn convention(types: &Types) -> Result<Convention, TracingError> {
+    Probes::open()?;
+    Convention::of(types).ok_or(TracingError::UnknownMachine)
+}
+
+/// The error that there is none of a name, but others.
+fn none_but(near: Vec<&str>) -> TracingError {
+    TracingError::None { near: near.into_iter().map(str::to_string).collect() }
 }

@@ -41,7 +41,7 @@ impl Tracefs {
     /// How the record of a tracepoint is made up, as text.
     ///
     /// # Errors
-    /// `NoTracepoint`, `NoList`.
+    /// `None`, `NoList`.
     pub fn format(&self, name: &str) -> Result<String, TracingError> {
         self.read(name, "format")
     }
@@ -49,7 +49,7 @@ impl Tracefs {
     /// The kernel's number of a tracepoint.
     ///
     /// # Errors
-    /// `NoTracepoint`, `NoList`.
+    /// `None`, `NoList`.
     pub fn number(&self, name: &str) -> Result<u64, TracingError> {
         let text = self.read(name, "id")?;
         let no_number = |_| TracingError::NoList { problem: format!("{name}/id has no number") };
@@ -59,7 +59,7 @@ impl Tracefs {
     fn read(&self, name: &str, file: &str) -> Result<String, TracingError> {
         let folder = self.root.join(EVENTS).join(name);
         if !folder.is_dir() {
-            return Err(TracingError::NoTracepoint { near: self.near(name) });
+            return Err(TracingError::None { near: self.near(name) });
         }
         let read = std::fs::read_to_string(folder.join(file));
         read.map_err(|error| TracingError::NoList { problem: error.to_string() })

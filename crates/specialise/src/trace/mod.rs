@@ -1,6 +1,6 @@
-//! Handlers of tracepoints: the event that they are given, and the kernel's structures to which it leads.
+//! Handlers of tracepoints and functions of the kernel: the event that they are given, and the kernel's structures to which it leads.
 //!
-//! An event is no packet, though it stands in the place of one ([`Object::Packet`]): its fields are the tracepoint's arguments, and what the kernel
+//! An event is no packet, though it stands in the place of one ([`Object::Packet`]): its fields are the arguments of the place, and what the kernel
 //! knows of the process that runs. An address of a structure is a value ([`Abs::Structure`]) whose type is known; its fields are
 //! read when they are asked for, each by a helper that gives 0 where there is no memory.
 
@@ -118,7 +118,7 @@ impl Context<'_> {
         self.snapshot.points().into_iter().nth(self.target.program)
     }
 
-    /// What the program's tracepoint hands to it; `None` at other hooks.
+    /// What the program's tracepoint or function hands to it; `None` at other hooks.
     pub fn traced_event(&self) -> Option<Arc<Event>> {
         self.snapshot.traced.event(&self.point()?).cloned()
     }
