@@ -1,7 +1,6 @@
 //! Socket filters (`BPF_PROG_TYPE_SOCKET_FILTER`, net/core/filter.c): programs that say which packets somebody gets to see. They see
 //! packets from where the one that asks has them, and cannot change them.
 
-use crate::context::HWTIMESTAMP;
 use crate::{
     Answer, Bytes, Checksums, Context, Hook, Layer, Length, Metadata, Packet, Places, Reader, Verdict,
 };
@@ -15,7 +14,6 @@ const METADATA: &[Metadata] = &[
     Metadata::read("priority", 32),
     Metadata::read("ifindex", 40),
     Metadata::read("rxhash", 68),
-    Metadata::time("hwtimestamp", HWTIMESTAMP, false),
 ];
 
 const MATCHES: [Verdict; 2] = [Verdict::plain(0, &["MISS", "PASS"]), Verdict::plain(1, &["MATCH"])];
