@@ -163,14 +163,7 @@ detach
 [ ! -e "$BPFFS/probe" ] || die "pins are left"
 nothing_is_left
 
-# Other loaders take the object.
-for form in expanded general; do
-    "$MOONHOOK" build "$WORK/probe.lua" --form $form -o "$WORK/probe.o" >/dev/null
-    have bpftool || continue
-    bpftool prog loadall "$WORK/probe.o" "$BPFFS" >"$WORK/loader.log" 2>&1 || die "$(tail -n 5 "$WORK/loader.log")"
-    ! grep -q "BTF loading error" "$WORK/loader.log" || die "$(tail -n 5 "$WORK/loader.log")"
-    rm -r "$BPFFS"
-done
+others_load "$WORK/probe.lua"
 
 # A function that the kernel describes, and lets nobody in: nothing of the script stays.
 for kind in kprobe kretprobe; do

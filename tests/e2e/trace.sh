@@ -235,14 +235,7 @@ for form in expanded general; do
     detach
 done
 
-# Other loaders take the object.
-for form in expanded general; do
-    "$MOONHOOK" build "$WORK/trace.lua" --form $form -o "$WORK/trace.o" >/dev/null
-    have bpftool || continue
-    bpftool prog loadall "$WORK/trace.o" "$BPFFS" >"$WORK/loader.log" 2>&1 || die "$(tail -n 5 "$WORK/loader.log")"
-    ! grep -q "BTF loading error" "$WORK/loader.log" || die "$(tail -n 5 "$WORK/loader.log")"
-    rm -r "$BPFFS"
-done
+others_load "$WORK/trace.lua"
 
 # refused CODE TEXT SCRIPT ARGUMENT…: the command refuses the script, and says so.
 refused() {
