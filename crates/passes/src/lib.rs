@@ -17,6 +17,7 @@ mod fold;
 mod gvn;
 mod hash;
 mod helpers;
+mod implied;
 mod interval;
 mod liveness;
 mod opaque;
@@ -48,6 +49,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fold", run: fold::run },
     Pass { name: "gvn", run: gvn::run },
     Pass { name: "branch_facts", run: branch_facts::run },
+    Pass { name: "implied", run: implied::run },
     Pass { name: "opaque", run: opaque::run },
     Pass { name: "params", run: params::run },
     Pass { name: "stores", run: stores::run },
