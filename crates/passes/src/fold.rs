@@ -7,6 +7,7 @@
 //! merged into their user. Leaves operations behind whose results are no longer used (`dce`).
 
 mod binary;
+mod bytes;
 mod condition;
 mod memory;
 mod unary;

@@ -26,7 +26,8 @@ pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
 
 /// The way to the next branch, if that one decides alone.
 fn superseded(function: &Function, block: Block) -> Option<Target> {
-    let Some((Terminator::Branch { condition, then, otherwise }, _)) = &function.block(block).terminator else {
+    let Some((Terminator::Branch { condition, then, otherwise }, _)) = &function.block(block).terminator
+    else {
         return None;
     };
     let on = |op| Condition { op, ..*condition };

@@ -90,7 +90,7 @@ pub fn route<M: Machine>(
     machine.resume(done);
     if machine.alive() {
         let interface = machine.load(at, INTERFACE, Size::B4, false);
-        let (to, from) = (mac(machine, at, DESTINATION_MAC), mac(machine, at, SOURCE_MAC));
+        let (to, from) = (destination_mac(machine, at), source_mac(machine, at));
         paths.push(machine.take_path(Routed::Found { interface, to, from }));
     }
     Ok(paths)
@@ -163,14 +163,20 @@ fn length<M: Machine>(machine: &mut M, from: Address, more: i64, at: Value) {
     machine.store(at, LENGTH, Size::B2, length);
 }
 
-/// A MAC address, which is at a multiple of 2 only.
-fn mac<M: Machine>(machine: &mut M, at: Value, place: i16) -> Word {
-    let mut whole = Word::Imm(0);
-    for part in 0..3 {
-        let word = machine.load(at, place + 2 * part, Size::B2, false);
-        let word = machine.host_order(word, Size::B2);
-        let above = machine.shl(whole, 16);
-        whole = machine.add(above, word);
-    }
-    whole
+/// The sender's MAC address, which begins at a multiple of 4.
+fn source_mac<M: Machine>(machine: &mut M, at: Value) -> Word {
+    let [above, below] = [(SOURCE_MAC, Size::B4), (SOURCE_MAC + 4, Size::B2)].map(|(place, size)| {
+        let word = machine.load(at, place, size, false);
+        machine.host_order(word, size)
+    });
+    let above = machine.shl(above, 16);
+    machine.add(above, below)
+}
+
+/// The next hop's MAC address, which ends at a multiple of 8.
+fn destination_mac<M: Machine>(machine: &mut M, at: Value) -> Word {
+    let whole = machine.load(at, DESTINATION_MAC - 2, Size::B8, false);
+    let below = machine.shr(whole, 16);
+    let whole = machine.host_order(below, Size::B8);
+    machine.shr(whole, 16)
 }

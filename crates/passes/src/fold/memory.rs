@@ -23,6 +23,12 @@ impl Folder<'_> {
             (*base, *disp) = (inner, sum);
             changed = true;
         }
+        if let Op::Store { size, value: Operand::Value(value), .. } = &mut new
+            && let Some(inner) = self.stored(*size, *value)
+        {
+            *value = inner;
+            changed = true;
+        }
         if let Op::Store { size, value, .. } = &mut new
             && let Operand::Value(source) = *value
             && let Some(constant) = self.constant(source)
@@ -32,6 +38,22 @@ impl Folder<'_> {
             changed = true;
         }
         if changed { Outcome::Op(new) } else { Outcome::Same }
+    }
+
+    /// Of which value the lowest bytes, as many as are stored, are those of `value`, if it only lacks what is above them.
+    fn stored(&self, size: Size, value: Value) -> Option<Value> {
+        let stored = u64::MAX >> (64 - 8 * size as u32);
+        match self.definition(value) {
+            Definition::Unary(UnaryOp::ZeroExtend32 | UnaryOp::SignExtend32, inner) if size != Size::B8 => {
+                Some(inner)
+            }
+            Definition::Binary(BinaryOp::And, inner, Operand::Imm(mask))
+                if stored & !(mask as i64 as u64) == 0 =>
+            {
+                Some(inner)
+            }
+            _ => None,
+        }
     }
 
     /// What a load from read-only data at a constant address gives.

@@ -36,6 +36,7 @@ impl Folder<'_> {
             (SignExtend8 | SignExtend16 | SignExtend32, _) if bits <= low_bits(op) >> 1 => {
                 Outcome::Value(value)
             }
+            (Swap16 | Swap32 | Swap64, _) => self.of_bytes(op, value),
             _ => Outcome::Same,
         }
     }
