@@ -47,7 +47,7 @@ xdp.attach(function(pkt)
   if udp and reflectors[udp.sport] then
     return drop("reflected")
   end
-  local now = linux.time()
+  local now = linux.monotonic()
   local source = sources[address]
   if not source then
     sources[address] = { credit = FULL - COST, seen = now }

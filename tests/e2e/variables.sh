@@ -111,6 +111,20 @@ is 'seen, dropped, ports' "$(printf '52\t101\t9')" || die "$(cat "$WORK/log")"
 send 7000
 eventually "counting goes on" is seen 53
 
+echo "also if handlers read then what they only counted before, and the other way round"
+cp "$WORK/count.lua" "$WORK/counting.lua"
+sed -i 's/^  last = udp.sport$/&\n  if dropped == 12345 then return action.PASS end/' "$WORK/count.lua"
+! cmp -s "$WORK/count.lua" "$WORK/counting.lua" || die "the script is as it was"
+"$MOONHOOK" reload count >"$WORK/log"
+is 'seen, dropped, ports' "$(printf '53\t102\t9')" || die "$(cat "$WORK/log")"
+send 7000
+eventually "counting goes on with the reader" is 'seen, dropped' "$(printf '54\t103')"
+cp "$WORK/counting.lua" "$WORK/count.lua"
+"$MOONHOOK" reload count >"$WORK/log"
+is 'seen, dropped' "$(printf '54\t103')" || die "$(cat "$WORK/log")"
+send 7000
+eventually "counting goes on without it" is 'seen, dropped' "$(printf '55\t104')"
+
 echo "expired entries leave the table"
 for port in 8001 8002 8003 8004; do send "$port"; done
 eventually "they expire" is 'next(recent) == nil' true

@@ -32,6 +32,7 @@ impl General<'_> {
                 VariableId::Cell(cell) => VariableHome::Cell(cell.0),
                 VariableId::Field(table, key) => VariableHome::Field { table: table.0, key: key.to_vec() },
             },
+            sums: None,
             kinds: kinds.clone(),
         };
         places.into_iter().zip(names).map(variable).collect()

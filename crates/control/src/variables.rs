@@ -4,7 +4,7 @@
 use mlua::{Lua, Table, Value};
 use moonhook_install::{ArenaSection, DataSection, Program, Section};
 use moonhook_ir::maps::sections;
-use moonhook_ir::{Variable, VariableContent, VariableHome, VariableKind};
+use moonhook_ir::{Sums, Variable, VariableContent, VariableHome, VariableKind};
 use moonhook_load::{Loaded, Upvalue};
 use moonhook_snapshot::{CellId, TableId};
 use std::net::Ipv4Addr;
@@ -33,6 +33,7 @@ enum Memory {
 struct Shared {
     name: String,
     offset: usize,
+    sums: Option<Sums>,
     kinds: Arc<[VariableKind]>,
     home: Home,
 }
@@ -77,6 +78,7 @@ impl Variables {
             Some(Shared {
                 name: variable.name.clone(),
                 offset: variable.offset as usize,
+                sums: variable.sums,
                 kinds: variable.kinds.clone(),
                 home,
             })
@@ -191,7 +193,10 @@ impl Shared {
 
     /// Tag and payload that belong together: handlers write one after the other.
     fn steady(&self, section: &DataSection<'_>) -> [u64; 2] {
-        let read = || [0, 8].map(|word| section.load(self.offset + word).unwrap_or_default());
+        let read = || {
+            let [tag, payload] = [0, 8].map(|word| section.load(self.offset + word).unwrap_or_default());
+            [tag, payload.wrapping_add(self.added(section))]
+        };
         let mut words = read();
         for _ in 0..ATTEMPTS {
             let again = read();
@@ -201,6 +206,11 @@ impl Shared {
             words = again;
         }
         words
+    }
+
+    /// What the handlers have added in words of their CPUs.
+    fn added(&self, section: &DataSection<'_>) -> u64 {
+        self.sums.map_or(0, |sums| sums.added(|at| section.load(at)))
     }
 
     /// The kind that a tag means; of a single one with a payload no tag is written.
@@ -259,9 +269,9 @@ impl Shared {
         Ok(())
     }
 
-    /// The tag comes last: it says what the payload is.
+    /// The tag comes last: it says what the payload is. What handlers add to in words of their CPUs is added to from here on, too.
     fn store(&self, section: &DataSection<'_>, [tag, payload]: [u64; 2]) {
-        section.store(self.offset + 8, payload);
+        section.store(self.offset + 8, payload.wrapping_sub(self.added(section)));
         section.store(self.offset, tag);
     }
 

@@ -8,7 +8,7 @@ use crate::Form;
 use crate::error::Noted;
 use crate::reason::largest_line;
 use crate::stages::{Attempt, Timings, check_memory, check_size, emit, lower, object_name, timed};
-use crate::{Choice, EngineError, Reason, Settings};
+use crate::{Choice, EngineError, Reason, Settings, possible_cpus};
 use moonhook_diagnostic::Place;
 use moonhook_emit::{EmitError, Object};
 use moonhook_hook::Point;
@@ -158,7 +158,9 @@ where
         let (snapshot, settings, learned) = (self.snapshot, self.settings, &mut self.learned);
         let mut module = timed(&mut self.timings.lower, || lower(snapshot, settings, attempt, learned))?;
         timed(&mut self.timings.passes, || moonhook_passes::optimise(&mut module));
-        if !settings.arena {
+        if settings.arena {
+            moonhook_passes::per_cpu::run(&mut module, settings.cpus.unwrap_or_else(possible_cpus));
+        } else {
             let moved = moonhook_passes::without_arena::run(&mut module);
             let most = moonhook_passes::without_arena::MOST;
             moved.map_err(|bytes| EngineError::TooMuchMemory { bytes, most })?;

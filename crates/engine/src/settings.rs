@@ -29,7 +29,8 @@ pub struct Settings {
     pub compact: bool,
     /// Bytes of packet memory for each CPU.
     pub memory: u32,
-    /// General code has its memory in an arena, which this process fills and maps. Other loaders leave arenas empty, or know none.
+    /// This process loads the program: general code has its memory in an arena, which the process fills and maps, and what is only counted has
+    /// a word of each CPU. Other loaders leave arenas empty, or know none, and who reads their maps looks for a variable in one place.
     pub arena: bool,
     /// Processor time that the verifier may take for expanded code where general code can take its place.
     pub patience: Duration,

@@ -1,6 +1,6 @@
 //! Modules: functions, maps and events.
 
-use crate::{Function, FunctionKind};
+use crate::{Function, FunctionKind, Sums};
 use moonhook_diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct Variable {
     /// Its words mean the same in every program where it has this type, and no other variable has its name.
     pub portable: bool,
     pub home: VariableHome,
+    /// Its words of each CPU, if it has some.
+    pub sums: Option<Sums>,
     /// What its words can stand for. A single kind with a payload is meant whatever the tag is.
     pub kinds: Arc<[VariableKind]>,
 }
@@ -88,8 +90,10 @@ impl VariableContent {
 }
 
 impl Variable {
-    /// Bytes of a variable.
+    /// Bytes of a variable in the data section `state`.
     pub const SIZE: u32 = 24;
+    /// Where its first payload word is, in the section and in the arena.
+    pub const PAYLOAD: u32 = 8;
 }
 
 /// A table of the script that lives in a map.

@@ -24,6 +24,7 @@ mod opaque;
 mod overwritten;
 mod params;
 mod paths;
+pub mod per_cpu;
 mod proofs;
 mod reach;
 mod rematerialise;

@@ -1,5 +1,5 @@
 //! Runs `tests/filetests/*.ir`: each file has a first line `# passes: NAME…` (`optimise` is the whole list, `combine:N`
-//! combines functions of programs that have more than N), the input, a line `# ---`, and what the passes must make of it. `MOONHOOK_BLESS=1` writes that part anew.
+//! combines functions of programs that have more than N, `per_cpu:N` gives variables words of N CPUs), the input, a line `# ---`, and what the passes must make of it. `MOONHOOK_BLESS=1` writes that part anew.
 
 use moonhook_ir::{Module, parse, verify::verify};
 use moonhook_passes::Around;
@@ -47,6 +47,9 @@ fn run(path: &Path, input: &str) -> String {
         } else if let Some(limit) = name.strip_prefix("combine:") {
             let limit = limit.parse().unwrap_or_else(|_| panic!("{at}: `{limit}` is no number"));
             moonhook_passes::combine::run_above(&mut module, limit, limit);
+        } else if let Some(cpus) = name.strip_prefix("per_cpu:") {
+            let cpus = cpus.parse().unwrap_or_else(|_| panic!("{at}: `{cpus}` is no number"));
+            moonhook_passes::per_cpu::run(&mut module, cpus);
         } else {
             let pass = moonhook_passes::pass(name).unwrap_or_else(|| panic!("{at}: no pass `{name}`"));
             let (functions, around) = Around::of(&mut module);

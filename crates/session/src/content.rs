@@ -42,6 +42,9 @@ pub struct Variable {
     #[serde(rename = "type")]
     pub ty: String,
     pub portable: bool,
+    /// Its words of each CPU: the first one's offset, and from one to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sums: Option<(u32, u32)>,
 }
 
 /// A program whose content another one can take over.
@@ -65,6 +68,7 @@ impl Content {
             offset: variable.offset,
             ty: variable.ty.clone(),
             portable: variable.portable,
+            sums: variable.sums.map(|sums| (sums.first, sums.stride)),
         };
         let is_there =
             |section: &&str| module.maps.iter().any(|map| *section == format!(".data.{}", map.name));

@@ -11,7 +11,7 @@ use moonhook_daemon::{Kept, TableKept};
 use moonhook_engine::Kernel;
 use moonhook_install::DataSection;
 use moonhook_ir::maps::sections::{STATE, VERDICTS};
-use moonhook_ir::{VariableContent, VariableKind};
+use moonhook_ir::{self as ir, Sums, VariableContent, VariableKind};
 use std::os::fd::BorrowedFd;
 
 /// What becomes of each table and variable.
@@ -23,10 +23,20 @@ pub struct Inheritance {
     pub counts_go_on: bool,
     /// Names of maps in the new object, and of those of the earlier program that take their places.
     maps: Vec<(String, String)>,
-    /// Offsets of variables to copy: from, to.
-    copies: Vec<(u32, u32)>,
+    /// Variables to copy.
+    copies: Vec<Copied>,
     /// What the variables of general code, to which these offsets belong, can be in the new program.
     kinds: Option<Vec<VariableKind>>,
+}
+
+/// A variable that is copied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Copied {
+    /// Offsets.
+    from: u32,
+    to: u32,
+    /// What handlers of the earlier program have added besides.
+    sums: Option<Sums>,
 }
 
 /// Compares what a new program has with what the earlier one has.
@@ -104,7 +114,8 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
             }
             Some(old) if is_there && old.ty == variable.ty && old.portable && variable.portable => {
                 if !shared {
-                    plan.copies.push((old.offset, variable.offset));
+                    let sums = old.sums.map(|(first, stride)| Sums { first, stride });
+                    plan.copies.push(Copied { from: old.offset, to: variable.offset, sums });
                 }
                 TableKept { name: variable.name.clone(), outcome: Kept::Kept }
             }
@@ -131,10 +142,12 @@ pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -
     let Some(section) = earlier.map(STATE).filter(|_| !plan.copies.is_empty()) else { return Ok(()) };
     let from = moonhook_install::section_bytes(section)?;
     let to = new.program.data_section(STATE)?;
-    for (old, new) in &plan.copies {
-        let words = from.get(*old as usize..).unwrap_or_default().as_chunks().0.iter();
-        for (index, word) in words.take(moonhook_ir::Variable::SIZE as usize / 8).enumerate() {
-            to.store(*new as usize + 8 * index, u64::from_ne_bytes(*word));
+    let word = |at: usize| Some(u64::from_ne_bytes(*from.get(at..)?.first_chunk()?));
+    for Copied { from, to: new, sums } in &plan.copies {
+        for at in (0..ir::Variable::SIZE).step_by(8) {
+            let Some(there) = word((from + at) as usize) else { continue };
+            let added = sums.filter(|_| at == ir::Variable::PAYLOAD).map_or(0, |sums| sums.added(word));
+            to.store((new + at) as usize, there.wrapping_add(added));
         }
     }
     Ok(())
@@ -146,9 +159,9 @@ fn copy_in_arenas(plan: &Inheritance, kinds: &[VariableKind], earlier: &dyn Earl
     let (Some(from), Some(to)) = (earlier.arena(), new.program.arena_section()) else { return };
     from.with(|from| {
         to.with(|to| {
-            for (old, new) in &plan.copies {
+            for Copied { from: old, to: new, .. } in &plan.copies {
                 if let Some([tag, payload]) = translated(kinds, from, *old as usize) {
-                    to.store(*new as usize + 8, payload);
+                    to.store((new + ir::Variable::PAYLOAD) as usize, payload);
                     to.store(*new as usize, tag);
                 }
             }
@@ -200,9 +213,10 @@ mod tests {
         };
         let variable = |(index, (name, ty)): (usize, &(&str, &str))| Variable {
             name: name.to_string(),
-            offset: index as u32 * moonhook_ir::Variable::SIZE,
+            offset: index as u32 * ir::Variable::SIZE,
             ty: ty.to_string(),
             portable: *ty != "string",
+            sums: None,
         };
         Content {
             tables: tables.iter().map(table).collect(),
@@ -252,7 +266,7 @@ mod tests {
         let plan = planned(&new, old.clone(), "");
         let expected = [("n", "kept"), ("m", "reset"), ("s", "reset"), ("y", "new"), ("x", "dropped")];
         assert_eq!(outcomes(&plan.variables), expected);
-        assert_eq!((&plan.copies[..], plan.maps.len()), (&[(24, 0)][..], 1));
+        assert_eq!((&plan.copies[..], plan.maps.len()), (&[Copied { from: 24, to: 0, sums: None }][..], 1));
         assert_eq!(outcomes(&planned(&new, old, STATE).variables)[0], ("n", "reset"));
     }
 

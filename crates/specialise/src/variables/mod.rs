@@ -214,6 +214,7 @@ impl Knowledge {
                         ir::VariableHome::Field { table: table.0, key: key.to_vec() }
                     }
                 },
+                sums: None,
                 kinds: variants.iter().map(|variant| self.objects.kind(*variant)).collect(),
             }
         };
