@@ -1,10 +1,10 @@
 //! Assigning fields of headers: `pkt.ip.ttl = 64`.
 
+use crate::builtins::named::is_record;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::strings::Slice;
 use crate::value::{Abs, Object, Space, Str};
-use crate::builtins::named::is_record;
 use crate::{given, meta, objects};
 use moonhook_hook::Metadata;
 use moonhook_ir::words::{Branches, PathState};

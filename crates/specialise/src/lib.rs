@@ -55,7 +55,7 @@ mod meta;
 mod virtual_tables;
 use moonhook_snapshot::instruction as opcode;
 pub mod nesting;
-mod note_fields;
+pub mod note_fields;
 mod notes;
 mod numbering;
 pub mod objects;

@@ -20,7 +20,8 @@ pub const OBJECT: Object = Object::Header(RECORD);
 pub const UNFIT: &str = "bad value for field 'meta' (integer or table of integers and booleans expected)";
 
 /// What to do about it.
-const HELP: &str = "assign an integer, or a table whose keys are names and whose values are integers or booleans";
+const HELP: &str =
+    "assign an integer, or a table whose keys are names and whose values are integers or booleans";
 
 /// A field of the packet's record.
 pub fn field(context: &mut Context<'_>, name: &[u8]) -> Result<Vec<Arm>> {
@@ -163,17 +164,24 @@ fn check_keys(context: &mut Context<'_>, table: &Abs) -> Result<()> {
         }
         Abs::Object(Object::Table(id)) if !context.known.shared.is_shared(context.snapshot, *id) => {
             let known = context.snapshot.table(*id);
-            let has_others = known.entries.iter().any(|(key, _)| !matches!(key, moonhook_snapshot::Value::String(_)));
+            let has_others =
+                known.entries.iter().any(|(key, _)| !matches!(key, moonhook_snapshot::Value::String(_)));
             if has_others || !known.array.is_empty() {
                 context.certain_error(UNFIT, None, HELP);
             }
         }
-        _ => return context.unsupported("a table that outlives packets, or has computed keys, as `pkt.meta`", help, None),
+        _ => {
+            return context.unsupported(
+                "a table that outlives packets, or has computed keys, as `pkt.meta`",
+                help,
+                None,
+            );
+        }
     }
     Ok(())
 }
 
-fn refuse_too_many(context: &mut Context<'_>) -> Result<()> {
+pub fn refuse_too_many(context: &mut Context<'_>) -> Result<()> {
     if !context.known.notes.are_too_many() {
         return Ok(());
     }

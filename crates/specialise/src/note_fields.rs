@@ -15,11 +15,26 @@ pub struct NoteFields {
 }
 
 impl NoteFields {
-    /// Records whose fields have these names, and may be integers and booleans.
-    pub fn of(names: BTreeSet<Arc<[u8]>>) -> NoteFields {
+    /// Records whose fields have the names that are assigned, and may be integers and booleans. Of these, only what is read is kept.
+    pub fn of(assigned: BTreeSet<Arc<[u8]>>, read: BTreeSet<Arc<[u8]>>) -> NoteFields {
+        let mut known = NoteFields { is_used: true, read, ..NoteFields::default() };
+        known.assign_all(assigned);
+        known
+    }
+
+    /// Adds fields that may be integers and booleans.
+    pub fn assign_all(&mut self, names: impl IntoIterator<Item = Arc<[u8]>>) {
         let kinds = Kinds { integer: true, boolean: true };
-        let assigned = names.iter().map(|name| (name.clone(), kinds)).collect();
-        NoteFields { is_used: true, assigned, read: names }
+        self.assigned.extend(names.into_iter().map(|name| (name, kinds)));
+    }
+
+    /// The names of all fields that are assigned, also if nobody reads them.
+    pub fn assigned(&self) -> impl Iterator<Item = &Arc<[u8]>> {
+        self.assigned.keys()
+    }
+
+    pub fn is_assigned(&self, name: &[u8]) -> bool {
+        self.assigned.contains_key(name)
     }
 
     pub fn is_used(&self) -> bool {
@@ -34,10 +49,7 @@ impl NoteFields {
     /// Takes note that a field is assigned.
     pub fn note_assigned(&mut self, name: &Arc<[u8]>, kinds: Kinds) -> bool {
         let known = self.assigned.entry(name.clone()).or_default();
-        let all = Kinds {
-            integer: known.integer || kinds.integer,
-            boolean: known.boolean || kinds.boolean,
-        };
+        let all = Kinds { integer: known.integer || kinds.integer, boolean: known.boolean || kinds.boolean };
         std::mem::replace(known, all) != all && self.read.contains(name)
     }
 

@@ -9,6 +9,7 @@ mod calls;
 mod elements;
 mod graph;
 mod instructions;
+mod notes;
 mod registers;
 mod targets;
 
@@ -20,6 +21,7 @@ use moonhook_schema::MAX_DEPTH;
 use moonhook_snapshot::instruction::Instruction;
 use moonhook_snapshot::{Prototype, TableId};
 use moonhook_specialise::Options;
+use moonhook_specialise::note_fields::NoteFields;
 use moonhook_specialise::shared::{Seen, SeenType, SharedTables};
 use moonhook_specialise::structures::Structures;
 use moonhook_specialise::targets::Targets;
@@ -46,6 +48,8 @@ pub struct Found {
     /// Fields with constant names that may be assigned.
     pub fields: BTreeSet<(TableId, Arc<[u8]>)>,
     pub targets: Targets,
+    /// The records that handlers put in front of packets.
+    pub notes: NoteFields,
 }
 
 /// Fields that are looked at, at most: a table may hold itself.
@@ -126,7 +130,8 @@ pub fn infer(
     let fields = kinds.assigned_fields();
     let entries = all.into_iter().map(|table| (table, kinds.entries(table))).collect();
     let targets = kinds.targets();
-    Found { entries, assigners: kinds.assigners, fields, targets }
+    let notes = kinds.notes();
+    Found { entries, assigners: kinds.assigners, fields, targets, notes }
 }
 
 impl<'a> Kinds<'_, 'a> {

@@ -2,7 +2,7 @@
 //!
 //! The note is, in the machine's byte order: a signature, 4 bytes, which depends on the names and types of the fields; two bits for each field, in
 //! 4 bytes or in 8 where there are more than [`FEW`]; then the fields, 8 bytes each, 0 where one is not there. The kernel takes notes of multiples of
-//! 4 bytes, up to 32 or, from Linux 6.8 on, 252 (`xdp_metalen_invalid`, include/net/xdp.h), as far as there is room in front of the packet: of 256 bytes
+//! 4 bytes, up to 32 in older versions and 252 in newer ones (`xdp_metalen_invalid`, include/net/xdp.h), as far as there is room in front of the packet: of 256 bytes
 //! the kernel needs 40 itself (`struct xdp_frame`).
 
 use super::header::{Headers, RefusedBy, Values, nothing};
