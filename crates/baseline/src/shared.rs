@@ -73,12 +73,9 @@ impl Shared {
         tables.sort();
         tables.dedup();
         known.start_over();
-        let Found { mut entries, assigners, fields, targets, mut notes } =
+        let Found { mut entries, assigners, fields, targets, notes } =
             kinds::infer(functions, reach, (options, structures), &tables);
-        if notes.is_used() {
-            // Some of them may be those of records.
-            notes.assign_all(computed::assigned_names(functions, reach).unwrap_or_default());
-        }
+        let notes = notes.with_assigned(|| computed::assigned_names(functions, reach));
         entries.retain(|table, _| !constant.contains(table));
         for (table, Entries { key, value, .. }) in &entries {
             known.suggest(snapshot, *table, key, value);

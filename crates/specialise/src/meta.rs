@@ -1,6 +1,7 @@
 //! Records in front of packets: `pkt.meta = { class = 3 }`, `pkt.meta.class`.
 
 use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::field_values::arms;
 use crate::field_writes::none_to_assign;
@@ -90,12 +91,12 @@ pub fn assign_field(context: &mut Context<'_>, name: &[u8], value: &Abs) -> Resu
     }
     let name: Arc<[u8]> = name.into();
     let words = words_of(context, &name, value, &unfit_field(&text))?;
-    refuse_too_many(context)?;
     put_field(context, &name, words)
 }
 
 /// Gives a field of the packet's record its bits and its word.
 pub fn put_field(context: &mut Context<'_>, name: &[u8], words: [Word; 2]) -> Result<()> {
+    refuse_too_many(context)?;
     if !context.state.alive() {
         return Ok(());
     }
@@ -185,11 +186,10 @@ pub fn refuse_too_many(context: &mut Context<'_>) -> Result<()> {
     if !context.known.notes.are_too_many() {
         return Ok(());
     }
-    context.unsupported(
-        format!("a record with more than {MOST_FIELDS} fields in `pkt.meta`"),
-        "put several numbers into the bits of one, or assign only what is read",
-        None,
-    )
+    if let Some(place) = context.known.notes.place {
+        context.code.loc = place;
+    }
+    context.refuse(LowerErrorKind::LargeNote { most: MOST_FIELDS }, None)
 }
 
 impl Context<'_> {

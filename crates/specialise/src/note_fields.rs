@@ -2,6 +2,7 @@
 //! nobody reads needs no place.
 
 use crate::hashing;
+use moonhook_ir::Loc;
 use moonhook_packet::protocols::{Kinds, MOST_FIELDS, Records};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,6 +13,8 @@ pub struct NoteFields {
     is_used: bool,
     assigned: BTreeMap<Arc<[u8]>, Kinds>,
     read: BTreeSet<Arc<[u8]>>,
+    /// Of general code: where one is put there.
+    pub place: Option<Loc>,
 }
 
 impl NoteFields {

@@ -82,7 +82,7 @@ impl Kinds<'_, '_> {
         let Some(name) = self.name(function, i.b()) else { return };
         let value = self.operand(function, pc, i);
         if *name == *notes::FIELD {
-            self.assigned_note(value);
+            self.assigned_note(value, (function, pc));
         }
         self.graph.watch(owner, Rule::Write { name: Some(name), key: None, value });
     }

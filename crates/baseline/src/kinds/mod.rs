@@ -21,10 +21,10 @@ use moonhook_schema::MAX_DEPTH;
 use moonhook_snapshot::instruction::Instruction;
 use moonhook_snapshot::{Prototype, TableId};
 use moonhook_specialise::Options;
-use moonhook_specialise::note_fields::NoteFields;
 use moonhook_specialise::shared::{Seen, SeenType, SharedTables};
 use moonhook_specialise::structures::Structures;
 use moonhook_specialise::targets::Targets;
+pub use notes::Notes;
 pub use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -49,7 +49,7 @@ pub struct Found {
     pub fields: BTreeSet<(TableId, Arc<[u8]>)>,
     pub targets: Targets,
     /// The records that handlers put in front of packets.
-    pub notes: NoteFields,
+    pub notes: Notes,
 }
 
 /// Fields that are looked at, at most: a table may hold itself.
@@ -75,6 +75,8 @@ pub struct Kinds<'f, 'a> {
     assigners: BTreeSet<(TableId, usize)>,
     /// Where `redirect` is called.
     redirects: BTreeSet<Loc>,
+    /// Where something is put in front of packets first.
+    first_note: Option<Loc>,
     /// What headers, events and structures have under a name.
     headers: HashMap<Rc<str>, Seen>,
     later: Later,
@@ -112,6 +114,7 @@ pub fn infer(
         assigned: BTreeMap::new(),
         assigners: BTreeSet::new(),
         redirects: BTreeSet::new(),
+        first_note: None,
         headers: HashMap::new(),
         later: Later::default(),
     };
