@@ -51,6 +51,41 @@ tc.egress(function(pkt)
   if pkt.meta then wrong = wrong + 1 end
 end)
 LUA
+# The same with a record: of fields that are there or not, of both kinds.
+cat >"$WORK/record.lua" <<'LUA'
+local tc, xdp = require "tc", require "xdp"
+noted, wrong, missing, large, tagged = 0, 0, 0, 0, 0
+local function is(pkt, m)
+  local l4 = pkt.tcp or pkt.udp
+  return m.high == 0x0123456700000000 and m.sport == (l4 and l4.sport) and m.dport == (l4 and l4.dport or -1)
+    and m.is_tcp == (pkt.tcp ~= nil) and m.changed == true and m.gone == nil
+end
+xdp.attach(function(pkt)
+  local l4 = pkt.tcp or pkt.udp
+  pkt.meta = 7
+  pkt.meta = { high = 0x0123456700000000, sport = l4 and l4.sport, dport = l4 and l4.dport or -1, gone = 5 }
+  local m = pkt.meta
+  m.is_tcp = pkt.tcp ~= nil
+  m.gone, m.changed = nil, true
+  if not is(pkt, pkt.meta) then wrong = wrong + 1 end
+end)
+tc.ingress(function(pkt)
+  local last = pkt:getbyte(#pkt - 1)
+  if pkt.ip and pkt.ip.ttl > 1 then pkt.ip.tos = 0 end
+  if #pkt > 3000 then large = large + 1 end
+  if pkt.vlan then
+    tagged = tagged + 1
+    pkt:pop_vlan()
+  end
+  local meta = pkt.meta
+  if meta == nil then missing = missing + 1
+  elseif type(meta) ~= "userdata" or not is(pkt, meta) then wrong = wrong + 1
+  else noted = noted + 1 end
+end)
+tc.egress(function(pkt)
+  if pkt.meta then wrong = wrong + 1 end
+end)
+LUA
 cat >"$WORK/other.lua" <<'LUA'
 seen, unseen = 0, 0
 require("tc").ingress(function(pkt)
@@ -65,8 +100,9 @@ of() { "$MOONHOOK" exec "$1" -e "print($2)" 2>&1; }
 
 is "all answered" ask
 for mode in native generic; do
-    for form in auto general; do
-        attach right0 "$WORK/right.lua" --name right --netns "$RIGHT" --form "$form" --mode "$mode"
+    for run in "auto right" "general right" "auto record" "general record"; do
+        read -r form script <<<"$run"
+        attach right0 "$WORK/$script.lua" --name right --netns "$RIGHT" --form "$form" --mode "$mode"
         "$MOONHOOK" run right0 "$WORK/other.lua" --name other --netns "$RIGHT" --form "$form" \
             >"$WORK/other.out" 2>"$WORK/other.err" &
         PIDS+=($!)
@@ -75,9 +111,11 @@ for mode in native generic; do
         PIDS+=($!)
         eventually "the left script is attached" runs left
         is "all answered" ask
-        echo "$mode $form: $(of right 'noted, wrong, missing, large, tagged') $(of other 'seen, unseen')"
+        echo "$mode $form $script: $(of right 'noted, wrong, missing, large, tagged') $(of other 'seen, unseen')"
         is "0	0" of right "wrong, missing"
         is "true" of right "noted > 100 and tagged > 20"
+        # Of segments in one file the notes are alike, so that they are put together.
+        is "true" of right "large > 0"
         is "true" of other "seen == 0 and unseen > 100"
         for name in left other; do
             "$MOONHOOK" stop "$name" >/dev/null
@@ -85,7 +123,7 @@ for mode in native generic; do
             unset 'PIDS[-1]'
         done
         detach
-        if grep -hs "errors [1-9]" "$WORK"/*.out; then die "$mode, $form: $(cat "$WORK"/*.err)"; fi
+        if grep -hs "errors [1-9]" "$WORK"/*.out; then die "$mode, $form, $script: $(cat "$WORK"/*.err)"; fi
     done
 done
 echo "what XDP has put in front of packets was there at tc"

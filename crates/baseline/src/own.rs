@@ -4,6 +4,7 @@ use super::General;
 use super::computed;
 use moonhook_ir as ir;
 use moonhook_ir::{FunctionId, Loc};
+use moonhook_specialise::note_fields::NoteFields;
 use moonhook_specialise::shared::SharedTables;
 use moonhook_specialise::structures::Structures;
 use moonhook_specialise::stubs::{self, Stubs};
@@ -22,6 +23,10 @@ impl stubs::Host for General<'_> {
 
     fn targets(&self) -> Rc<Targets> {
         Rc::clone(&self.shared.targets)
+    }
+
+    fn notes(&self) -> Rc<NoteFields> {
+        Rc::clone(&self.shared.notes)
     }
 
     fn structures(&self) -> Rc<Structures> {

@@ -1,6 +1,7 @@
 //! Tables of load time that are maps: which ones, and what stands for them in the image.
 
 use super::General;
+use super::computed;
 use super::kinds::{self, Entries, Found};
 use super::named;
 use super::reach::{self, Reach};
@@ -14,6 +15,7 @@ use moonhook_runtime::layout::{FLAG_NUMBER, FLAG_SHARED, FLAG_STEPS, TAG_STRING}
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Snapshot, TableId};
 use moonhook_specialise::Options;
+use moonhook_specialise::note_fields::NoteFields;
 use moonhook_specialise::shared::SharedTables;
 use moonhook_specialise::structures::Structures;
 use moonhook_specialise::stubs::shared::{Accesses, Record, Uses};
@@ -29,6 +31,8 @@ pub struct Shared {
     pub known: SharedTables,
     /// Where packets may go by maps.
     pub targets: Rc<Targets>,
+    /// The records that handlers put in front of packets.
+    pub notes: Rc<NoteFields>,
     /// The tables, by number, and where each of them is used.
     tables: Vec<(TableId, Loc)>,
     /// The metatable that marks them.
@@ -69,8 +73,9 @@ impl Shared {
         tables.sort();
         tables.dedup();
         known.start_over();
-        let Found { mut entries, assigners, fields, targets } =
+        let Found { mut entries, assigners, fields, targets, notes } =
             kinds::infer(functions, reach, (options, structures), &tables);
+        let notes = notes.with_assigned(|| computed::assigned_names(functions, reach));
         entries.retain(|table, _| !constant.contains(table));
         for (table, Entries { key, value, .. }) in &entries {
             known.suggest(snapshot, *table, key, value);
@@ -93,9 +98,10 @@ impl Shared {
         let assigners = stores.assigners.into_iter().chain(assigners).collect();
         let fields = stores.fields.into_iter().chain(fields).collect();
         let (names, optional) = (BTreeMap::new(), OnceCell::new());
-        let targets = Rc::new(targets);
+        let (targets, notes) = (Rc::new(targets), Rc::new(notes));
         Shared {
             targets,
+            notes,
             known,
             tables,
             metatable: None,

@@ -2,6 +2,7 @@
 
 use crate::copy::FrameCopy;
 use crate::facts::Facts;
+use crate::protocols::Records;
 use moonhook_hook::Hook;
 use moonhook_ir::words::{Branches, PathState, Word};
 use moonhook_ir::{FunctionId, Value};
@@ -70,9 +71,15 @@ pub trait Machine: Branches<State: PacketState> {
     /// A number that stands in front of packets with what this script has put there (`pkt.meta`), and hardly with what others have.
     fn signature(&self) -> u32;
 
-    /// Of a packet at a hook where its note may be gone by now ([`moonhook_hook::Note`]): whether it has come with one of this script, and
-    /// the number in it.
+    /// The records that this script puts there, if it does.
+    fn records(&self) -> Option<Records>;
+
+    /// Of a packet at a hook where its note may be gone by now ([`moonhook_hook::Note`]): what it has come with
+    /// ([`crate::protocols::Noted`]), and the number, or the bits of the record's fields.
     fn noted(&mut self) -> Result<[Word; 2], Self::Stop>;
+
+    /// A field of that record.
+    fn noted_field(&mut self, number: usize) -> Result<Word, Self::Stop>;
 
     /// The program's context.
     fn program_context(&self) -> Word {

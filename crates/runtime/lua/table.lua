@@ -100,6 +100,19 @@ function table_get(t, k)
   return value_of(table_find(t, tag, payload, inline.word_hash(tag, payload)))
 end
 
+-- How many values there are: places of the array, and entries that are not nil. Fields that packet code assigns to tables of load time count as
+-- what they are now.
+function table_filled(t)
+  local count = u64(t + T_COUNT)
+  local entry = u64(t + T_ENTRIES)
+  local stop = entry + u64(t + T_USED) * ENTRY_SIZE
+  while entry < stop do
+    if u64(entry + E_TAG) ~= TAG_NIL then count = count + 1 end
+    entry = entry + ENTRY_SIZE
+  end
+  return count
+end
+
 -- Gives an entry another value.
 local function assign(t, entry, v)
   local old = u64(entry + E_TAG)

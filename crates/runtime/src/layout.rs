@@ -160,10 +160,9 @@ constants! {
     L_WRITTEN = 648;
     /// Which of the memories it is that the program has on this CPU.
     L_LEVEL = 2184;
-    /// Whether the packet has come with a note of this script (`pkt.meta`), and the number in it.
+    /// What the packet has come with (`pkt.meta`): 0, a number (1) or a record (2); the number, or the bits of the record's fields; the fields, 24 at most.
     L_NOTED = 2192;
-    L_NOTE = 2200;
-    L_SIZE = 2208;
+    L_SIZE = 2400;
     /// Notes of what was read in order to be added to (`READ_…`), `NOTES_SIZE` bytes.
     L_NOTES = 4096;
     NOTES_SIZE = 32768;

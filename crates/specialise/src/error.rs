@@ -67,6 +67,9 @@ pub enum LowerErrorKind {
     /// What no form of code can do with an event or a structure of the kernel's.
     #[error("{what} is not possible at packet time")]
     Traced { what: String, help: &'static str },
+    /// What no form of code puts in front of a packet.
+    #[error("a record with more than {most} fields as `pkt.meta` is not possible at packet time")]
+    LargeNote { most: usize },
     #[error("the loop is entered at two places")]
     IrreducibleLoop,
     #[error("a function that captures a loop's variable outlives its iteration")]
@@ -182,6 +185,11 @@ impl LowerErrorKind {
             Traced { help, .. } => {
                 ("MH0212", "events and structures are read field by field", (*help).into())
             }
+            LargeNote { .. } => (
+                "MH0212",
+                "there is no more room in front of packets",
+                "put several numbers into the bits of one, or assign only fields that handlers read".into(),
+            ),
             IrreducibleLoop => (
                 "MH0213",
                 "`goto` jumps into the middle of a loop",

@@ -1,10 +1,11 @@
 //! Assigning fields of headers: `pkt.ip.ttl = 64`.
 
+use crate::builtins::named::is_record;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::strings::Slice;
 use crate::value::{Abs, Object, Space, Str};
-use crate::{given, objects};
+use crate::{given, meta, objects};
 use moonhook_hook::Metadata;
 use moonhook_ir::words::{Branches, PathState};
 use moonhook_packet::protocols::{
@@ -45,11 +46,17 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
         context.certain_error(READ_ONLY, Some(&text), help);
         return Ok(());
     }
+    if *object == meta::OBJECT {
+        return meta::assign_field(context, name, value);
+    }
     let protocol = protocol_of(object, &text);
     let assignment = protocol.as_ref().and_then(|protocol| assignment(context, object, protocol, &text));
     if let (Some(protocol), Some(assignment)) = (&protocol, assignment) {
         if assignment.takes == Takes::Text {
             return assign_text(context, protocol, (assignment, &text), value);
+        }
+        if assignment.takes == Takes::Integer && is_record(value) {
+            return meta::assign(context, value);
         }
         return match given::given(context, assignment.takes, value)? {
             Some(given) => {
@@ -219,7 +226,7 @@ pub fn write_text<'a>(
 pub fn unfit(takes: Takes, name: &str) -> String {
     let expected = match takes {
         Takes::Number(bits) => format!("integer of {bits} bits"),
-        Takes::Integer => "integer".to_string(),
+        Takes::Integer => "integer or table of integers and booleans".to_string(),
         Takes::Flag => "boolean".to_string(),
         Takes::Mac => "MAC address".to_string(),
         Takes::Address => "address of the packet's IP version".to_string(),

@@ -1,5 +1,6 @@
 //! General code as its stubs see it: what they become parts of, and what they need of it.
 
+use crate::note_fields::NoteFields;
 use crate::shared::known::SharedTables;
 use crate::structures::Structures;
 use crate::targets::Targets;
@@ -17,6 +18,10 @@ pub trait Host {
     }
     /// Where packets may go by maps.
     fn targets(&self) -> Rc<Targets> {
+        Rc::default()
+    }
+    /// The records that handlers put in front of packets.
+    fn notes(&self) -> Rc<NoteFields> {
         Rc::default()
     }
     /// The structures of the kernel that values can be.

@@ -2,6 +2,7 @@
 
 use crate::error::LowerError;
 use crate::interned::Objects;
+use crate::note_fields::NoteFields;
 use crate::shared::known::SharedTables;
 use crate::sites::LoopKey;
 use crate::stored::known::Stored;
@@ -43,6 +44,8 @@ pub struct Knowledge {
     pub changes_lengths: bool,
     /// Handlers read notes that have to be kept ([`crate::notes`]).
     pub reads_notes: bool,
+    /// The fields of notes that are records.
+    pub notes: NoteFields,
     /// Of general code: where packets may go by maps.
     pub targets: Rc<Targets>,
     /// Places seen so far in an attempt that may read behind what is copied at first.

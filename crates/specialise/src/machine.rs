@@ -10,6 +10,7 @@ use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Code, Coder, Turn, WordPaths, Words};
 use moonhook_ir::{BinaryOp, FunctionId, Op, Operand};
+use moonhook_packet::protocols::Records;
 use moonhook_packet::{Fault, FrameCopy, Machine, READABLE};
 
 /// Names the slot of memory that packets are looked at with.
@@ -126,8 +127,16 @@ impl Machine for Context<'_> {
         self.signature_of_notes()
     }
 
+    fn records(&self) -> Option<Records> {
+        self.known.notes.records(self.script_name())
+    }
+
     fn noted(&mut self) -> Result<[Word; 2], Stop> {
         self.kept_note()
+    }
+
+    fn noted_field(&mut self, number: usize) -> Result<Word, Stop> {
+        self.kept_field(number)
     }
 
     /// Where code reads in a loop, or at many places, handlers look at the packet's data.

@@ -13,8 +13,8 @@ pub struct Target {
     pub program: usize,
     /// Where the frame was copied to, in code for frames that lie in several buffers.
     pub copy: Option<FrameCopy>,
-    /// Whether the packet has come with a note of this script, and the number in it, where that is read ([`crate::notes`]).
-    pub note: Option<[Word; 2]>,
+    /// What the packet has come with, where that is read ([`crate::notes`]): which note it is, the number or the bits of the record's fields, these.
+    pub note: Option<Vec<Word>>,
     /// This CPU, and the level that the program has taken, at hooks whose programs can be interrupted ([`crate::nesting`]).
     pub level: Option<[Word; 2]>,
     /// Takes an event id: sends the event and ends with the verdict for errors.

@@ -27,9 +27,16 @@ pub struct Metadata {
     /// The VLAN tag beside the packet.
     pub tag: Option<Tag>,
     /// What handlers have put in front of the packet (`pkt.meta`).
-    pub note: Option<i64>,
+    pub note: Option<Note>,
     /// Whom a socket is about to be connected with, where programs are asked about that.
     pub peer: Option<Peer>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    Integer(i64),
+    /// The Lua state has it: one, since it has handlers run for one packet at a time.
+    Record,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

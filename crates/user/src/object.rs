@@ -15,6 +15,7 @@ mod lengths;
 mod lua;
 mod members;
 mod methods;
+mod note;
 mod payload;
 mod records;
 mod tags;
@@ -35,6 +36,7 @@ pub(crate) unsafe fn register(state: *mut lua_State) {
     unsafe {
         members::register(state);
         header::register(state);
+        note::register(state);
     }
 }
 

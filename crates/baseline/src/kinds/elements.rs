@@ -145,6 +145,7 @@ impl Kinds<'_, '_> {
                 held.objects.insert(self.named(method.name));
             }
             self.graph.give(to, &held);
+            self.read_of_note(&name, to);
             new = true;
         }
         new

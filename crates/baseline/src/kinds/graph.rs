@@ -141,6 +141,8 @@ pub enum Place {
     Falsy(Node),
     /// What `redirect` is called with.
     Targets,
+    /// What is put in front of packets (`pkt.meta`).
+    Notes,
     /// What the field `group` of that is.
     Groups,
 }

@@ -2,6 +2,7 @@
 
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
+use super::notes;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::operation::Operand;
@@ -80,6 +81,9 @@ impl Kinds<'_, '_> {
         let i = self.instruction(function, pc);
         let Some(name) = self.name(function, i.b()) else { return };
         let value = self.operand(function, pc, i);
+        if *name == *notes::FIELD {
+            self.assigned_note(value, (function, pc));
+        }
         self.graph.watch(owner, Rule::Write { name: Some(name), key: None, value });
     }
 

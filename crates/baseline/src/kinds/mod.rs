@@ -9,6 +9,7 @@ mod calls;
 mod elements;
 mod graph;
 mod instructions;
+mod notes;
 mod registers;
 mod targets;
 
@@ -23,6 +24,7 @@ use moonhook_specialise::Options;
 use moonhook_specialise::shared::{Seen, SeenType, SharedTables};
 use moonhook_specialise::structures::Structures;
 use moonhook_specialise::targets::Targets;
+pub use notes::Notes;
 pub use registers::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -46,6 +48,8 @@ pub struct Found {
     /// Fields with constant names that may be assigned.
     pub fields: BTreeSet<(TableId, Arc<[u8]>)>,
     pub targets: Targets,
+    /// The records that handlers put in front of packets.
+    pub notes: Notes,
 }
 
 /// Fields that are looked at, at most: a table may hold itself.
@@ -71,6 +75,8 @@ pub struct Kinds<'f, 'a> {
     assigners: BTreeSet<(TableId, usize)>,
     /// Where `redirect` is called.
     redirects: BTreeSet<Loc>,
+    /// Where something is put in front of packets first.
+    first_note: Option<Loc>,
     /// What headers, events and structures have under a name.
     headers: HashMap<Rc<str>, Seen>,
     later: Later,
@@ -108,6 +114,7 @@ pub fn infer(
         assigned: BTreeMap::new(),
         assigners: BTreeSet::new(),
         redirects: BTreeSet::new(),
+        first_note: None,
         headers: HashMap::new(),
         later: Later::default(),
     };
@@ -126,7 +133,8 @@ pub fn infer(
     let fields = kinds.assigned_fields();
     let entries = all.into_iter().map(|table| (table, kinds.entries(table))).collect();
     let targets = kinds.targets();
-    Found { entries, assigners: kinds.assigners, fields, targets }
+    let notes = kinds.notes();
+    Found { entries, assigners: kinds.assigners, fields, targets, notes }
 }
 
 impl<'a> Kinds<'_, 'a> {

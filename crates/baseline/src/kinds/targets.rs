@@ -51,7 +51,7 @@ impl Kinds<'_, '_> {
         }
     }
 
-    fn owners(&self, place: &Place) -> Vec<Owner> {
+    pub(super) fn owners(&self, place: &Place) -> Vec<Owner> {
         let node = self.graph.known(place);
         node.map(|node| self.graph.held(node).owners().collect()).unwrap_or_default()
     }

@@ -5,12 +5,15 @@ use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 
 pub(super) const STATEMENTS: Rules<StatementRule> = &[
     (Features::FORWARDING, 4, Generator::assign_metadata),
+    (Features::FORWARDING, 3, Generator::assign_record),
+    (Features::FORWARDING, 2, Generator::show_record),
     (Features::FORWARDING, 2, Generator::return_redirect),
     (Features::FORWARDING, 2, Generator::attempt_to_forward),
 ];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[
     (Features::FORWARDING, 4, |it, _| it.metadata()),
+    (Features::FORWARDING, 3, |it, _| it.field_of_record()),
     (Features::FORWARDING, 3, |it, _| it.redirect()),
     (Features::FORWARDING, 2, |it, _| it.redirect_by_map()),
 ];
@@ -25,8 +28,13 @@ const METADATA: [(&str, Option<&str>); 8] = [
     ("priority", Some("pkt.priority")),
     ("queue", Some("pkt.queue and pkt.mark")),
     // Of XDP alone, as below.
-    ("meta", Some("pkt.eth and not pkt.mark")),
+    ("meta", Some(IS_XDP)),
 ];
+
+const IS_XDP: &str = "pkt.eth and not pkt.mark";
+
+/// Fields of records in front of packets that are integers; `flag` is a boolean.
+const FIELDS: [&str; 3] = ["class", "port", "size"];
 
 impl Generator {
     fn metadata(&mut self) -> Option<Expression> {
@@ -35,7 +43,18 @@ impl Generator {
         }
         let (name, _) = *self.random.pick(&METADATA);
         let other = self.constant();
-        Some(expr!(Integer, format!("(pkt.{name} or $)"), other))
+        Some(match name {
+            "meta" => expr!(Integer, "(type(pkt.meta) == \"number\" and pkt.meta or $)", other),
+            _ => expr!(Integer, format!("(pkt.{name} or $)"), other),
+        })
+    }
+
+    fn field_of_record(&mut self) -> Option<Expression> {
+        if !self.scope.packet {
+            return None;
+        }
+        let (field, other) = (*self.random.pick(&FIELDS), self.constant());
+        Some(expr!(Integer, format!("(type(pkt.meta) == \"userdata\" and pkt.meta.{field} or $)"), other))
     }
 
     /// Hooks whose packets begin with an Ethernet header are those that can send them elsewhere.
@@ -102,6 +121,69 @@ impl Generator {
             _ if self.has(Features::ERRORS) => line!(format!("pcall(function() pkt.{name} = $ end)"), value),
             _ => return None,
         }])
+    }
+
+    /// A record, or a field of one. Some fields are not there, some by chance.
+    fn assign_record(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        self.spend(20);
+        let field = *self.random.pick(&FIELDS);
+        let (first, second) = (self.in_function(|it| it.integer(2)), self.in_function(|it| it.integer(1)));
+        let condition = self.in_function(|it| it.condition(1));
+        Some(vec![match self.random.below(6) {
+            0 => line!(
+                format!("if {IS_XDP} then pkt.meta = {{ class = $, {field} = $, flag = $ }} end"),
+                first,
+                second,
+                condition
+            ),
+            1 => line!(
+                format!(
+                    "if {IS_XDP} then local t = {{ class = $ }} if $ then t.{field} = $ end pkt.meta = t end"
+                ),
+                first,
+                condition,
+                second
+            ),
+            2 => line!(
+                format!("if {IS_XDP} then pkt.meta = {{ {field} = $ and $ or nil, size = $ }} end"),
+                condition,
+                first,
+                second
+            ),
+            3 => line!(
+                format!("if {IS_XDP} and type(pkt.meta) == \"userdata\" then pkt.meta.{field} = $ end"),
+                first
+            ),
+            4 => line!(
+                format!("if {IS_XDP} and type(pkt.meta) == \"userdata\" then pkt.meta.flag = $ end"),
+                condition
+            ),
+            _ if self.has(Features::ERRORS) => {
+                line!(
+                    format!("print(pcall(function() pkt.meta = {{ {field} = $ and $ or \"text\" }} end))"),
+                    condition,
+                    first
+                )
+            }
+            _ => line!(
+                format!(
+                    "if {IS_XDP} then local m = pkt.meta pkt.meta = {{ port = $ }} if m and type(m) ~= \"number\" then print(m.port, m.flag) end end"
+                ),
+                second
+            ),
+        }])
+    }
+
+    fn show_record(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet {
+            return None;
+        }
+        Some(vec![line!(
+            "if type(pkt.meta) == \"userdata\" then local m = pkt.meta print(m.class, m.port, m.flag, m == pkt.meta) end"
+        )])
     }
 
     fn return_redirect(&mut self) -> Option<Vec<Statement>> {

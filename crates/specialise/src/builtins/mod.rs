@@ -24,7 +24,7 @@ mod linux;
 mod mac;
 mod math;
 mod metatable;
-mod named;
+pub mod named;
 mod number;
 pub mod output;
 pub mod own;

@@ -1,14 +1,16 @@
 //! The access that general code leaves to the program: a field, or the length, of an object, with a key of any type.
 
-use super::{Stubs, with_context};
+use super::fields::store_and_leave;
+use super::{Stubs, objects, with_context};
 use crate::arena;
 use crate::context::{Context, Result};
 use crate::field_writes::THAT_CAN_BE;
+use crate::meta;
 use crate::paths::Arm;
 use crate::state::State;
 use crate::strings::Slice;
 use crate::stubs::memory::text_of_payload;
-use crate::value::{Abs, Str, Word};
+use crate::value::{Abs, Object, Str, Word};
 use moonhook_btf::TypeId;
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, FunctionId};
@@ -88,7 +90,8 @@ impl Stubs<'_> {
         self.make("object_assign", with_context(0), |context, _| {
             let asked = Asked::described(context);
             // Few scripts assign fields by names that they compute, and those need not be fast, but short.
-            asked.of_object(context).by_key(context, asked.key, &known, missing, Access::by_routine)
+            let access = Access { record: None, ..asked.of_object(context) };
+            access.by_key(context, asked.key, &known, missing, Access::by_routine)
         })
     }
 }
@@ -130,16 +133,19 @@ impl Asked {
     fn of_object(&self, context: &mut Context<'_>) -> Access {
         let object = self.payload(context);
         let arguments = vec![self.program, self.state, object, self.place];
-        Access { state: self.state, object, arguments }
+        let record = context.known.notes.is_used().then(|| (payload_of(&meta::OBJECT), self.place));
+        Access { state: self.state, object, arguments, record }
     }
 
     fn of_event(&self, tag: Word) -> Access {
-        Access { state: self.state, object: tag, arguments: vec![self.program, self.state, self.place] }
+        let arguments = vec![self.program, self.state, self.place];
+        Access { state: self.state, object: tag, arguments, record: None }
     }
 
     fn of_structure(&self, context: &mut Context<'_>, tag: Word) -> Access {
         let address = self.payload(context);
-        Access { state: self.state, object: tag, arguments: vec![self.state, tag, address, self.place] }
+        let arguments = vec![self.state, tag, address, self.place];
+        Access { state: self.state, object: tag, arguments, record: None }
     }
 }
 
@@ -150,6 +156,8 @@ struct Access {
     object: Word,
     /// What stubs are given.
     arguments: Vec<Word>,
+    /// The payload of records in front of packets, where these have nothing under names that nobody assigns, and where such a nil goes.
+    record: Option<(i64, Word)>,
 }
 
 /// Finds the stub for a key that is a string, of those for these names; goes on where there is none.
@@ -173,6 +181,13 @@ impl Access {
         context.state = text;
         self.by_constant(context, payload, known);
         other_texts(self, context, payload, known)?;
+        if let Some((record, out)) = self.record {
+            let is_record = context.compare(CompareOp::Eq, self.object, record);
+            let (is_record, other) = context.split(is_record);
+            context.state = is_record;
+            store_and_leave(context, out, &Abs::Nil)?;
+            context.state = other;
+        }
         let text = context.take_state();
         context.state = other;
         let shown = key_text(context, tag, payload)?;
@@ -262,6 +277,12 @@ impl Access {
         }
         Ok(())
     }
+}
+
+/// What the object's values have as payload.
+fn payload_of(object: &Object) -> i64 {
+    let found = objects().find(|(_, known)| known == object);
+    found.map_or(0, |(payload, _)| payload)
 }
 
 /// How the error message shows a key that is no string, as a payload word (`luaL_tolstring`; where that shows an address, it is

@@ -8,7 +8,7 @@ use crate::events::Message;
 use crate::paths::Arm;
 use crate::stubs::memory::text_of_payload;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
-use crate::{field_writes, given, objects};
+use crate::{field_writes, given, meta, objects};
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, FunctionId};
 use moonhook_packet::{Access, MAX_FRAME, Scattered, Takes};
@@ -20,23 +20,31 @@ impl Stubs<'_> {
     /// are builtins. An error where the object has no such field. `None` if no object has one.
     pub fn field(&mut self, name: &[u8]) -> Result<Option<FunctionId>> {
         let is_left_out = is_large(name) && !self.host.is_spelled(name);
-        if is_left_out || !objects().any(|(_, object)| objects::has_field(&object, name)) {
+        let is_of_note = self.host.notes().is_assigned(name);
+        if is_left_out || !is_of_note && !objects().any(|(_, object)| objects::has_field(&object, name)) {
             return Ok(None);
         }
         let missing = self.missing_field("")?;
         let title = format!("field_{}", String::from_utf8_lossy(name));
-        self.of_objects(&title, name, missing, objects::has_field, read_field).map(Some)
+        // Records have nothing under names that nobody assigns.
+        let has = |object: &Object, name: &[u8]| *object == meta::OBJECT || objects::has_field(object, name);
+        self.of_objects(&title, name, missing, has, read_field).map(Some)
     }
 
     /// `(ctx, L, object, value) -> 0 | FAIL`: assigns the value at an address to field `name` of an object (the payload of its value). An
     /// error where the object has no such field, or cannot take the value. `None` if no object has one.
     pub fn assignment(&mut self, name: &[u8]) -> Result<Option<FunctionId>> {
-        if !field_writes::is_assigned(name) {
+        let notes = self.host.notes();
+        if !notes.is_assigned(name) && !field_writes::is_assigned(name) {
             return Ok(None);
         }
         let missing = self.missing_field(field_writes::THAT_CAN_BE)?;
         let title = format!("assign_{}", String::from_utf8_lossy(name));
-        self.of_objects(&title, name, missing, field_writes::has_assigned, assign_field).map(Some)
+        let has = |object: &Object, name: &[u8]| match *object == meta::OBJECT {
+            true => notes.is_assigned(name),
+            false => field_writes::has_assigned(object, name),
+        };
+        self.of_objects(&title, name, missing, has, assign_field).map(Some)
     }
 
     /// `(ctx, L, object, place) -> 0 | FAIL`: does `access`, which ends the state, for each object that has a field of that name as `has` says;
@@ -46,7 +54,7 @@ impl Stubs<'_> {
         title: &str,
         name: &[u8],
         missing: FunctionId,
-        has: fn(&Object, &[u8]) -> bool,
+        has: impl Fn(&Object, &[u8]) -> bool,
         access: fn(&mut Context<'_>, &Object, &[u8], Word) -> Result<()>,
     ) -> Result<FunctionId> {
         self.make(title, with_context(2), |context, parameters| {
@@ -186,6 +194,9 @@ fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: 
         context.fail(Message::new(field_writes::READ_ONLY));
         return Ok(());
     }
+    if *object == meta::OBJECT {
+        return context.assign_field_of_note(name, place);
+    }
     let text = String::from_utf8_lossy(name).into_owned();
     let protocol = field_writes::protocol_of(object, &text);
     let assignment =
@@ -194,6 +205,9 @@ fn assign_field(context: &mut Context<'_>, object: &Object, name: &[u8], place: 
         context.fail(Message::new(field_writes::none_to_assign(object, &text)));
         return Ok(());
     };
+    if assignment.takes == Takes::Integer && context.known.notes.is_used() {
+        context.assign_note_table(place)?;
+    }
     let ty = match assignment.takes {
         Takes::Number(_) | Takes::Integer => Type::Integer,
         Takes::Flag => Type::Boolean,

@@ -13,6 +13,7 @@ mod errors;
 mod fields;
 mod functions;
 mod memory;
+mod notes;
 mod records;
 pub mod shared;
 mod surroundings;
@@ -42,7 +43,8 @@ use moonhook_snapshot::Snapshot;
 /// and headers.
 pub fn objects() -> impl Iterator<Item = (i64, Object)> {
     let headers = crate::objects::headers().map(Object::Header);
-    (OBJECT_PACKET..).zip([Object::Packet, Object::Argument].into_iter().chain(headers))
+    let objects = [Object::Packet, Object::Argument].into_iter().chain(headers).chain([crate::meta::OBJECT]);
+    (OBJECT_PACKET..).zip(objects)
 }
 
 /// The field of packets by which scripts get at what is inside of them.
@@ -169,6 +171,7 @@ impl<'t> Stubs<'t> {
         context.known.shared = self.host.shared().map(std::mem::take).unwrap_or_default();
         context.known.shared.start_function();
         context.known.targets = self.host.targets();
+        context.known.notes = (*self.host.notes()).clone();
         context.code.loc = self.loc;
         context.around = &InStub;
         context.stub = Some(Stub { host: &mut *self.host, state, arguments: None, errors: Vec::new() });
@@ -196,6 +199,7 @@ impl Context<'_> {
         objects()
             .filter(|(_, object)| looks_inside || !is_inner(object))
             .filter(|(_, object)| knows_connections || !is_connection(object))
+            .filter(|(_, object)| self.known.notes.is_used() || *object != crate::meta::OBJECT)
             .collect()
     }
 

@@ -10,7 +10,7 @@ use moonhook_library::own::data::ACCESSES;
 
 use super::data::{Data, DataKind, frame};
 use super::lua::{DATA, key, no_assignment, no_field, protect, push_bytes, push_value, set_function};
-use crate::metadata;
+use crate::metadata::{self, Note};
 use crate::protocol::{Frame, Protocol, Value, View};
 
 pub(super) unsafe fn register(state: *mut lua_State) {
@@ -64,7 +64,7 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
             && hook.context.note.is_some_and(|note| note.adjust.is_some())
             && key(state) == Some(META)
         {
-            return assign_note(state, data);
+            return super::note::assign(state, data);
         }
         let Some(place) = place else { return no_assignment(state, owner(data)) };
         let is_integer = ffi::lua_type(state, 3) == ffi::LUA_TNUMBER && ffi::lua_isinteger(state, 3) != 0;
@@ -76,18 +76,6 @@ unsafe extern "C-unwind" fn set_index(state: *mut lua_State) -> c_int {
         let name = ffi::lua_tolstring(state, 2, std::ptr::null_mut());
         let message = c"bad value for field '%s' (integer of %d bits expected)";
         ffi::luaL_error(state, message.as_ptr(), name, bits as c_int)
-    }
-}
-
-/// Assigns the value at index 3 to what stands in front of the packet.
-unsafe fn assign_note(state: *mut lua_State, data: *mut Data) -> c_int {
-    // SAFETY: see `super`; `data` is the object at index 1.
-    unsafe {
-        if ffi::lua_type(state, 3) != ffi::LUA_TNUMBER || ffi::lua_isinteger(state, 3) == 0 {
-            return ffi::luaL_error(state, c"bad value for field 'meta' (integer expected)".as_ptr());
-        }
-        (*data).metadata.note = Some(ffi::lua_tointeger(state, 3));
-        0
     }
 }
 
@@ -109,7 +97,11 @@ unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
                 1
             }
             (DataKind::Packet(_), None) if name == META => {
-                push_value(state, (*data).metadata.note.map(Value::Integer), frame);
+                match (*data).metadata.note {
+                    Some(Note::Record) => super::note::push(state),
+                    Some(Note::Integer(number)) => push_value(state, Some(Value::Integer(number)), frame),
+                    None => ffi::lua_pushnil(state),
+                }
                 1
             }
             _ => no_member(state, data),
