@@ -202,7 +202,7 @@ fn number(kind: &LowerErrorKind) -> u32 {
         PatternNotConstant => 209,
         BadPattern { .. } => 210,
         NoSuchField { .. } => 211,
-        Unsupported { .. } | SharedUse { .. } | Traced { .. } => 212,
+        Unsupported { .. } | SharedUse { .. } | Traced { .. } | LargeNote { .. } => 212,
         IrreducibleLoop => 213,
         EscapingCapture => 214,
         StateType { .. } => 215,
