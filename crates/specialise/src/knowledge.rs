@@ -43,6 +43,8 @@ pub struct Knowledge {
     pub changes_lengths: bool,
     /// Handlers read notes that have to be kept ([`crate::notes`]).
     pub reads_notes: bool,
+    /// Strings in lower or upper case are written at once ([`crate::cases`]).
+    pub writes_cases: bool,
     /// Of general code: where packets may go by maps.
     pub targets: Rc<Targets>,
     /// Places seen so far in an attempt that may read behind what is copied at first.
