@@ -17,6 +17,7 @@ pub use tree::{Program, Statement};
 mod addresses;
 mod building;
 mod captures;
+mod cased;
 mod chains;
 mod changes;
 mod classes;
@@ -274,6 +275,7 @@ impl Generator {
             places::STATEMENTS,
             functions::STATEMENTS,
             texts::STATEMENTS,
+            cased::STATEMENTS,
             patterns::STATEMENTS,
             formats::STATEMENTS,
             utf8::STATEMENTS,
@@ -337,6 +339,7 @@ impl Generator {
         all.push(line!("local t = { 3, -1, 255, 4096, 7, 0, -128, 1 << 40 }"));
         all.extend(self.global_state());
         all.extend(self.texts_of_load_time());
+        all.extend(self.words_of_load_time());
         all.extend(self.tables_of_load_time());
         all.extend(self.closures_of_load_time());
         all.extend(self.tallies_of_load_time());

@@ -16,7 +16,7 @@ impl Context<'_> {
             Str::Ipv4(word) => ipv4_text(self, *word)?,
             Str::Mac(word) => mac_text(self, *word)?,
             Str::Ipv6(high, low) => ipv6_text(self, *high, *low)?,
-            Str::Const(_) | Str::Slice { .. } => return self.slice(text),
+            Str::Const(_) | Str::Slice { .. } | Str::Cased { .. } => return self.slice(text),
         };
         Ok((Space::Scratch, start, length))
     }

@@ -6,6 +6,7 @@
 use crate::context::{Context, Result};
 use crate::paths::Arm;
 use crate::region::{RECORD_HEADER, RECORD_MAX, RECORD_SIZE};
+use crate::strings::Slice;
 use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, PathState, Words};
@@ -55,7 +56,8 @@ impl Context<'_> {
                     put_constant(context, base, at, text)
                 })
             }
-            Abs::Object(Object::Text(_)) | Abs::Str(Str::Const(_) | Str::Slice { .. }) => {
+            Abs::Object(Object::Text(_))
+            | Abs::Str(Str::Const(_) | Str::Slice { .. } | Str::Cased { .. }) => {
                 let end =
                     self.with_room(end, HEADER, &mut |context, at| context.put_argument(base, at, value))?;
                 Ok(End { most: end.most.max(RECORD_MAX), ..end })
@@ -154,11 +156,11 @@ impl Context<'_> {
 
     /// Appends a string's bytes, cut so that they end at offset `end` or before.
     pub fn put_string(&mut self, base: ir::Value, at: Word, text: &Str, end: i64) -> Result<Word> {
-        let (space, start, length) = self.slice(text)?;
+        let slice = self.view_of(text)?;
         let header = self.add(at, 16);
         let room = self.sub(end, header);
-        let length = self.put_string_header(base, at, length, room)?;
-        self.copy_bytes(space, start, length, &mut |context, offset| {
+        let length = self.put_string_header(base, at, slice.length, room)?;
+        self.copy_slice(Slice { length, ..slice }, &mut |context, offset| {
             let place = context.add(header, offset);
             record_address(context, base, place)
         })?;

@@ -95,6 +95,9 @@ fn placeholder(known: &Abs) -> Abs {
         Abs::Str(Str::Slice { space, .. }) => {
             Abs::Str(Str::Slice { space: *space, start: none, length: none })
         }
+        Abs::Str(Str::Cased { case, space, .. }) => {
+            Abs::Str(Str::Cased { case: *case, space: *space, start: none, length: none })
+        }
         Abs::Str(Str::Ipv4(_)) => Abs::Str(Str::Ipv4(none)),
         Abs::Str(Str::Ipv6(..)) => Abs::Str(Str::Ipv6(none, none)),
         Abs::Str(Str::Mac(_)) => Abs::Str(Str::Mac(none)),

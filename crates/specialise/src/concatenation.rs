@@ -50,7 +50,7 @@ impl Context<'_> {
             match part {
                 Abs::Str(Str::Const(text)) => pieces.push(Piece::Known(text.to_vec())),
                 Abs::Str(Str::Ipv4(address)) => pieces.push(Piece::Ipv4(*address)),
-                Abs::Str(text) => pieces.push(Piece::Slice(self.slice_of(text)?)),
+                Abs::Str(text) => pieces.push(Piece::Slice(self.view_of(text)?)),
                 Abs::Int(word) => pieces.push(Piece::Integer(*word)),
                 _ => {}
             }
@@ -90,7 +90,7 @@ impl Context<'_> {
     }
 
     fn copy_to(&mut self, slice: Slice, to: Word) -> Result<Word> {
-        self.copy_bytes(slice.space, slice.start, slice.length, &mut |context, at| {
+        self.copy_slice(slice, &mut |context, at| {
             let place = context.add(to, at);
             context.address(Space::Scratch, place, 8)
         })?;

@@ -131,7 +131,8 @@ impl Meeting {
     /// for each combination of them. Numbers are left alone: their bounds prove accesses. Addresses of entries cannot be hidden; they
     /// tell themselves whether they are nil.
     fn hide_texts(&mut self, coder: &mut impl Words, layout: &Layout<'_>) {
-        let has_text = |form: &Form| matches!(form, Form::Union(_) | Form::One(Variant::Slice(_)));
+        let has_text =
+            |form: &Form| matches!(form, Form::Union(_) | Form::One(Variant::Slice(_) | Variant::Cased(..)));
         let texts = layout.columns().filter(|(form, _)| has_text(form) && form.address().is_none());
         let hidden: Vec<usize> =
             texts.flat_map(|(_, columns)| columns).filter(|column| self.params.contains(column)).collect();

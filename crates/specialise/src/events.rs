@@ -153,6 +153,7 @@ impl Context<'_> {
     pub fn slice(&mut self, text: &Str) -> Result<(Space, Word, Word)> {
         Ok(match text {
             Str::Slice { space, start, length } => (*space, *start, *length),
+            Str::Cased { .. } => return self.written_case(text),
             Str::Const(bytes) => self.around.constant(self, bytes),
             Str::Ipv4(_) | Str::Ipv6(..) | Str::Mac(_) => self.address_text(text)?,
         })

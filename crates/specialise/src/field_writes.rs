@@ -186,7 +186,7 @@ fn assign_text<'a>(
         return Ok(());
     };
     let text = match text {
-        Str::Slice { space: Space::Packet, .. } => context.copied(text.clone())?,
+        Str::Slice { space: Space::Packet, .. } | Str::Cased { .. } => context.copied(text.clone())?,
         text => text.clone(),
     };
     context.before_packet_write()?;
@@ -211,7 +211,7 @@ pub fn write_text<'a>(
         if let Value::Bytes { start: to, .. } = path.values
             && context.state.alive()
         {
-            context.write_packet(to, Slice { space, start, length })?;
+            context.write_packet(to, Slice::plain(space, start, length))?;
             context.packet_written();
             fix_checksums_apart(context)?;
         }

@@ -48,6 +48,9 @@ impl Context<'_> {
             Abs::Bool(word) => (Variant::Bool, [*word, none]),
             Abs::Int(word) => (Variant::Int, [*word, none]),
             Abs::Str(Str::Slice { space, start, length }) => (Variant::Slice(*space), [*start, *length]),
+            Abs::Str(Str::Cased { case, space, start, length }) => {
+                (Variant::Cased(*case, *space), [*start, *length])
+            }
             Abs::Str(Str::Ipv4(word)) => (Variant::Ipv4, [none, *word]),
             Abs::Str(Str::Ipv6(high, low)) => (Variant::Ipv6, [*high, *low]),
             Abs::Str(Str::Mac(word)) => (Variant::Mac, [*word, none]),
@@ -163,6 +166,7 @@ impl Objects {
             Abs::Float(_) => return None,
             Abs::Str(Str::Const(text)) => vec![Variant::Object(self.intern(&Object::Text(text.clone())))],
             Abs::Str(Str::Slice { space, .. }) => vec![Variant::Slice(*space)],
+            Abs::Str(Str::Cased { case, space, .. }) => vec![Variant::Cased(*case, *space)],
             Abs::Str(Str::Ipv4(_)) => vec![Variant::Ipv4],
             Abs::Str(Str::Ipv6(..)) => vec![Variant::Ipv6],
             Abs::Str(Str::Mac(_)) => vec![Variant::Mac],

@@ -5,7 +5,7 @@
 
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
-use crate::strings::pieces;
+use crate::strings::{Slice, pieces};
 use crate::value::{Abs, Space, Str, Word};
 use moonhook_ir::words::{Branches, Cond, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size};
@@ -237,12 +237,13 @@ pub fn padded(context: &mut Context<'_>, text: &Str, conversion: &Conversion) ->
     if let Str::Const(bytes) = text {
         return Ok(constant(conversion.text(bytes)));
     }
-    let (space, start, mut length) = context.slice(text)?;
+    let whole = context.view_of(text)?;
+    let mut length = whole.length;
     if let Some(precision) = conversion.precision {
         length = context.minimum(length, Word::Imm(precision))?;
     }
     if conversion.width == 0 {
-        return Ok(Str::Slice { space, start, length });
+        return Ok(Slice { length, ..whole }.text());
     }
     let total = context.maximum(length, Word::Imm(conversion.width))?;
     let width = (conversion.width + 7) & !7;
@@ -258,7 +259,7 @@ pub fn padded(context: &mut Context<'_>, text: &Str, conversion: &Conversion) ->
             context.add(to, indent)
         }
     };
-    context.copy_bytes(space, start, length, &mut |context, at| {
+    context.copy_slice(Slice { length, ..whole }, &mut |context, at| {
         let place = context.add(from, at);
         context.address(Space::Scratch, place, 8)
     })?;

@@ -46,6 +46,8 @@ pub struct Knowledge {
     pub reads_notes: bool,
     /// The fields of notes that are records.
     pub notes: NoteFields,
+    /// Strings in lower or upper case are written at once ([`crate::cases`]).
+    pub writes_cases: bool,
     /// Of general code: where packets may go by maps.
     pub targets: Rc<Targets>,
     /// Places seen so far in an attempt that may read behind what is copied at first.

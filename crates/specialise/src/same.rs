@@ -50,6 +50,10 @@ fn identity(same: &Same, value: &Abs) -> Abs {
         Abs::Str(Str::Slice { space, start, length }) => {
             Abs::Str(Str::Slice { space: *space, start: word(*start), length: word(*length) })
         }
+        Abs::Str(Str::Cased { case, space, start, length }) => {
+            let (start, length) = (word(*start), word(*length));
+            Abs::Str(Str::Cased { case: *case, space: *space, start, length })
+        }
         Abs::Union(union) => {
             let payload = union.payload.map(word);
             Abs::Union(Rc::new(Union { variants: union.variants.clone(), tag: word(union.tag), payload }))
@@ -62,7 +66,9 @@ fn words(value: &Abs) -> Vec<Word> {
     match value {
         Abs::Int(word) | Abs::Bool(word) | Abs::Str(Str::Ipv4(word) | Str::Mac(word)) => vec![*word],
         Abs::Str(Str::Ipv6(high, low)) => vec![*high, *low],
-        Abs::Str(Str::Slice { start, length, .. }) => vec![*start, *length],
+        Abs::Str(Str::Slice { start, length, .. } | Str::Cased { start, length, .. }) => {
+            vec![*start, *length]
+        }
         Abs::Union(union) => [&[union.tag], &union.payload[..]].concat(),
         _ => vec![],
     }

@@ -36,6 +36,8 @@ impl<'a> Context<'a> {
         if self.known.unrolled.contains_key(&key) {
             return self.unroll_loop(frame, header, members);
         }
+        self.set_pc(frame, frame.flow.blocks[header].start);
+        self.write_cases()?;
         self.execution.active_loops.push(key.clone());
         self.code.same.packet_may_change();
         let mut key = key;

@@ -4,20 +4,38 @@
 //! of the word that ends there; what lies before the string in that word is shifted out. All spaces keep 8 readable bytes
 //! before any string for that, except the very first bytes of a frame.
 
+use crate::cases::LETTER_CASE;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::paths::Arm;
 use crate::state::State;
-use crate::value::{Abs, Space, Str, Word};
+use crate::value::{Abs, Case, Space, Str, Word};
 use moonhook_ir::words::{Branches, Cond, PathState, Words};
-use moonhook_ir::{CompareOp, Size, UnaryOp};
+use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
 
-/// A string slice in words: where, first byte, length.
+/// A string slice in words: where, first byte, length; and the case in which its bytes are read, if not as they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Slice {
     pub space: Space,
     pub start: Word,
     pub length: Word,
+    pub case: Option<Case>,
+}
+
+impl Slice {
+    /// Bytes as they are.
+    pub fn plain(space: Space, start: Word, length: Word) -> Slice {
+        Slice { space, start, length, case: None }
+    }
+
+    /// The string that it is.
+    pub fn text(self) -> Str {
+        let Slice { space, start, length, case } = self;
+        match case {
+            None => Str::Slice { space, start, length },
+            Some(case) => Str::Cased { case, space, start, length },
+        }
+    }
 }
 
 /// Lua's conversion of a string to an integer (manual § 3.4.3; `l_str2int`): `None` for floats and what is no number.
@@ -50,7 +68,7 @@ impl Context<'_> {
         match text {
             Str::Const(bytes) => Ok(Word::Imm(bytes.len() as i64)),
             Str::Mac(_) => Ok(Word::Imm(17)),
-            text => Ok(self.slice(text)?.2),
+            text => Ok(self.view_of(text)?.length),
         }
     }
 
@@ -94,14 +112,12 @@ impl Context<'_> {
             | (Str::Ipv6(..), Str::Ipv4(_) | Str::Mac(_))
             | (Str::Mac(_), Str::Ipv4(_) | Str::Ipv6(..)) => Cond::Known(false),
             (Str::Const(text), other) | (other, Str::Const(text)) => {
-                let (space, start, length) = self.slice(other)?;
-                return self.split_equal_constant(Slice { space, start, length }, text);
+                let slice = self.view_of(other)?;
+                return self.split_equal_constant(slice, text);
             }
             (a, b) => {
-                let (space, start, length) = self.slice(a)?;
-                let a = Slice { space, start, length };
-                let (space, start, length) = self.slice(b)?;
-                return self.split_equal_slices(a, Slice { space, start, length });
+                let (a, b) = (self.view_of(a)?, self.view_of(b)?);
+                return self.split_equal_slices(a, b);
             }
         };
         let (then, otherwise) = self.split(cond);
@@ -119,6 +135,9 @@ impl Context<'_> {
 
     /// A slice against known bytes: the length first, then word after word, the last one overlapping.
     pub fn split_equal_constant(&mut self, slice: Slice, text: &[u8]) -> Result<(Vec<State>, Vec<State>)> {
+        if slice.case.is_some_and(|case| !case.is_kept_by(text)) {
+            return Ok((vec![], vec![self.take_state()]));
+        }
         let cond = self.compare(CompareOp::Eq, slice.length, text.len() as i64);
         let (same, other) = self.split(cond);
         let mut different = vec![other];
@@ -130,16 +149,34 @@ impl Context<'_> {
         Ok((vec![self.take_state()], different))
     }
 
-    /// Leaves, to `different`, where the slice does not start with `text`; the slice is at least that long.
+    /// Leaves, to `different`, where the slice does not start with `text`; the slice is at least that long, and `text` is in its case.
     pub fn match_bytes(&mut self, slice: Slice, text: &[u8], different: &mut Vec<State>) -> Result<()> {
+        let either: Vec<bool> =
+            text.iter().map(|byte| slice.case.is_some() && byte.is_ascii_alphabetic()).collect();
+        self.match_letters(slice, text, &either, different)
+    }
+
+    /// As [`Context::match_bytes`], of bytes as they are, where those of `text` that are marked in `either` are letters in either case.
+    pub fn match_letters(
+        &mut self,
+        slice: Slice,
+        text: &[u8],
+        either: &[bool],
+        different: &mut Vec<State>,
+    ) -> Result<()> {
         const CHUNK: usize = moonhook_packet::COMMON_REACH as usize;
         for (index, chunk) in text.chunks(CHUNK).enumerate() {
             let start = self.add(slice.start, (index * CHUNK) as i64);
             let address = self.address(slice.space, start, chunk.len() as u32)?;
             for (offset, size) in pieces(chunk.len()) {
-                let mut bytes = [0; 8];
-                bytes[..size as usize].copy_from_slice(&chunk[offset..offset + size as usize]);
+                let (mut bytes, mut letters) = ([0; 8], [0; 8]);
+                for at in 0..size as usize {
+                    // A letter in lower case is what the letter in either case becomes by this bit, and nothing else does.
+                    letters[at] = if either[index * CHUNK + offset + at] { LETTER_CASE } else { 0 };
+                    bytes[at] = chunk[offset + at] | letters[at];
+                }
                 let word = self.load_at(address.plus(offset as i16), size, false);
+                let word = self.binary(BinaryOp::Or, word, i64::from_le_bytes(letters));
                 let cond = self.compare(CompareOp::Eq, word, i64::from_le_bytes(bytes));
                 let (same, other) = self.split(cond);
                 different.push(other);
@@ -206,10 +243,7 @@ impl Context<'_> {
         if let (Str::Const(a), Str::Const(b)) = (a, b) {
             return Ok(Word::Imm(a.cmp(b) as i64));
         }
-        let (space, start, length) = self.slice(a)?;
-        let a = Slice { space, start, length };
-        let (space, start, length) = self.slice(b)?;
-        let b = Slice { space, start, length };
+        let (a, b) = (self.view_of(a)?, self.view_of(b)?);
         let shorter = self.minimum(a.length, b.length)?;
         let arms = self.compare_words(a, b, shorter)?;
         let Some(values) = self.join(arms)? else { return Ok(Word::Imm(0)) };
@@ -249,7 +283,8 @@ impl Context<'_> {
             let state = self.take_state();
             arms.push(Arm { state, values: vec![Abs::Int(word)] });
         }
-        self.join_word(arms)
+        let word = self.join_word(arms)?;
+        Ok(self.in_case(word, slice.case))
     }
 
     /// The 1 to 7 bytes at `offset` as a little-endian word, padded with zeros.
@@ -304,14 +339,15 @@ impl Context<'_> {
     /// [`Context::slice`] as one value.
     pub fn slice_of(&mut self, text: &Str) -> Result<Slice> {
         let (space, start, length) = self.slice(text)?;
-        Ok(Slice { space, start, length })
+        Ok(Slice::plain(space, start, length))
     }
 
     /// The byte at an offset that lies within the slice.
     pub fn byte_at(&mut self, slice: Slice, at: Word) -> Result<Word> {
         let place = self.add(slice.start, at);
         let address = self.address(slice.space, place, 1)?;
-        Ok(self.load_at(address, Size::B1, false))
+        let byte = self.load_at(address, Size::B1, false);
+        Ok(self.in_case(byte, slice.case))
     }
 
     /// Looks for the first byte of a slice for which a condition holds. One arm for each path out, with the byte's offset

@@ -21,7 +21,16 @@ impl Context<'_> {
         length: Word,
         destination: &mut dyn FnMut(&mut Self, Word) -> Result<Address>,
     ) -> Result<()> {
-        let slice = Slice { space, start, length };
+        self.copy_slice(Slice::plain(space, start, length), destination)
+    }
+
+    /// [`Context::copy_bytes`], of a slice in its case.
+    pub fn copy_slice(
+        &mut self,
+        slice: Slice,
+        destination: &mut dyn FnMut(&mut Self, Word) -> Result<Address>,
+    ) -> Result<()> {
+        let length = slice.length;
         self.write_words(length, &mut |context, at, left| context.word_at(slice, at, left), destination)
     }
 
@@ -68,7 +77,7 @@ impl Context<'_> {
 
     /// A copy of a string in the scratch region.
     pub fn copied(&mut self, text: Str) -> Result<Str> {
-        let slice = self.slice_of(&text)?;
+        let slice = self.view_of(&text)?;
         self.text_of_words(slice.length, &mut |context, at, left| context.word_at(slice, at, left))
     }
 

@@ -65,12 +65,26 @@ pub enum Str {
         start: Word,
         length: Word,
     },
+    /// What `lower` or `upper` makes of the bytes of a slice. It is written only where bytes in memory are needed ([`crate::cases`]).
+    Cased {
+        case: Case,
+        space: Space,
+        start: Word,
+        length: Word,
+    },
     /// The text of an IPv4 address (host order), made only where text is needed.
     Ipv4(Word),
     /// The text of an IPv6 address: high and low half, each in host order.
     Ipv6(Word, Word),
     /// The text of a MAC address: 48 bits in host order.
     Mac(Word),
+}
+
+/// Which case the 26 letters are in, as in the C locale; other bytes have none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Case {
+    Lower,
+    Upper,
 }
 
 /// Memory that string slices point into.
@@ -189,6 +203,7 @@ pub enum Variant {
     Bool,
     Int,
     Slice(Space),
+    Cased(Case, Space),
     Ipv4,
     Ipv6,
     Mac,
@@ -214,6 +229,7 @@ impl Variant {
             Variant::Ipv4 => 6,
             Variant::Ipv6 => 7,
             Variant::Mac => 8,
+            Variant::Cased(case, space) => 9 + 3 * case as i64 + space as i64,
             Variant::Entry(path) => -1 - i64::from(path),
             Variant::Structure(type_id) => STRUCTURES - i64::from(type_id),
             Variant::Object(id) => 16 + i64::from(id),
@@ -226,7 +242,7 @@ impl Variant {
             Variant::Nil | Variant::Object(_) => 0,
             Variant::Bool | Variant::Int | Variant::Mac | Variant::Entry(_) | Variant::Structure(_) => 1,
             // The first one of an IPv4 address is 0: those of both families are what a key or value of type `ip` has.
-            Variant::Slice(_) | Variant::Ipv4 | Variant::Ipv6 => 2,
+            Variant::Slice(_) | Variant::Cased(..) | Variant::Ipv4 | Variant::Ipv6 => 2,
         }
     }
 
@@ -238,6 +254,7 @@ impl Variant {
             Variant::Bool => Abs::Bool(first),
             Variant::Int => Abs::Int(first),
             Variant::Slice(space) => Abs::Str(Str::Slice { space, start: first, length: second }),
+            Variant::Cased(case, space) => Abs::Str(Str::Cased { case, space, start: first, length: second }),
             Variant::Ipv4 => Abs::Str(Str::Ipv4(second)),
             Variant::Ipv6 => Abs::Str(Str::Ipv6(first, second)),
             Variant::Mac => Abs::Str(Str::Mac(first)),

@@ -1,7 +1,8 @@
 //! What a write to the packet changes: what was parsed of headers no longer holds, and strings of packet bytes that are still needed are
 //! copied first, since a string never changes (Lua manual § 2.1).
 
-use crate::context::{Context, Result};
+use crate::cases::has_case;
+use crate::context::{Context, Result, Stop};
 use crate::events::Message;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Space, Str, Variant};
@@ -20,6 +21,12 @@ impl Context<'_> {
                 live.contains(register) && matches!(slot, Slot::Direct(value) if is_packet_text(value))
             };
             if registers.iter().enumerate().any(held) {
+                let case = |slot: &Slot| matches!(slot, Slot::Direct(value) if has_case(value));
+                if !self.known.writes_cases && self.around.learns() && registers.iter().any(case) {
+                    // Where they are written at once, none of them stands in the way.
+                    self.known.writes_cases = true;
+                    return Err(Stop::Restart);
+                }
                 return self.unsupported(
                     "writing the packet while a calling function holds a string of packet bytes",
                     "write the packet first, or read the string again afterwards",
@@ -70,7 +77,7 @@ impl Context<'_> {
     /// The same value, with packet bytes copied.
     fn outlasting(&mut self, value: &Abs) -> Result<Abs> {
         self.dispatch_one(value, &mut |context, value| match value {
-            Abs::Str(text @ Str::Slice { space: Space::Packet, .. }) => Ok(Abs::Str(context.copied(text)?)),
+            Abs::Str(text) if is_packet_text(&Abs::Str(text.clone())) => Ok(Abs::Str(context.copied(text)?)),
             other => Ok(other),
         })
     }
@@ -78,8 +85,10 @@ impl Context<'_> {
 
 fn is_packet_text(value: &Abs) -> bool {
     match value {
-        Abs::Str(Str::Slice { space: Space::Packet, .. }) => true,
-        Abs::Union(union) => union.variants.contains(&Variant::Slice(Space::Packet)),
+        Abs::Str(Str::Slice { space: Space::Packet, .. } | Str::Cased { space: Space::Packet, .. }) => true,
+        Abs::Union(union) => union.variants.iter().any(|variant| {
+            matches!(variant, Variant::Slice(Space::Packet) | Variant::Cased(_, Space::Packet))
+        }),
         _ => false,
     }
 }

@@ -23,9 +23,9 @@ pub(super) const INTEGERS: Rules<ExpressionRule> = &[
     }),
 ];
 
-const CLASSES: [&str; 22] = [
+const CLASSES: [&str; 24] = [
     ".", "%a", "%d", "%l", "%s", "%u", "%w", "%x", "%p", "%c", "%g", "%A", "%D", "%S", "%W", "%.", "%%",
-    "[a-f]", "[^%d]", "[%w_]", "[%a-z]", "[]x]",
+    "[a-f]", "[^%d]", "[%w_]", "[%a-z]", "[]x]", "[Oo]", "[aA]",
 ];
 
 const LITERALS: [&str; 12] = ["a", "b", "c", "o", "=", ",", " ", "1", "0", "\\0", "/", "l"];

@@ -26,19 +26,26 @@ fn byte(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         let bytes = super::string::part(text, from, to);
         return returns(context, bytes.iter().map(|byte| Abs::int(i64::from(*byte))).collect());
     }
-    let slice = context.slice_of(&text)?;
+    let slice = context.view_of(&text)?;
     if from == to { one_byte(context, slice, from) } else { several_bytes(context, slice, from, to) }
 }
 
 /// One position. Those from the string's start are looked at first.
 fn one_byte(context: &mut Context<'_>, slice: Slice, at: Word) -> Result<Vec<Arm>> {
-    let offset = context.sub(at, 1);
-    let inside = context.compare_apart(CompareOp::ULt, offset, slice.length);
-    let (inside, other) = context.split(inside);
-    let mut found = vec![Arm { state: inside, values: vec![Abs::Int(offset)] }];
-    context.state = other;
-    let mut missing = Vec::new();
-    let negative = context.compare_apart(CompareOp::SLt, at, 0);
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    // Where the position is known, so is from where it counts.
+    let known = at.constant();
+    if known.is_none_or(|at| at >= 0) {
+        let offset = context.sub(at, 1);
+        let inside = context.compare_apart(CompareOp::ULt, offset, slice.length);
+        let (inside, other) = context.split(inside);
+        found.push(Arm { state: inside, values: vec![Abs::Int(offset)] });
+        context.state = other;
+    }
+    let negative = match known {
+        Some(at) => Cond::Known(at < 0),
+        None => context.compare_apart(CompareOp::SLt, at, 0),
+    };
     let (negative, beyond) = context.split(negative);
     missing.push(beyond);
     context.state = negative;

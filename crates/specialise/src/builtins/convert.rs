@@ -6,47 +6,29 @@ use crate::events::Message;
 use crate::loops::Iteration;
 use crate::paths::Arm;
 use crate::strings::Slice;
-use crate::value::{Abs, Space, Str, Word};
+use crate::value::{Abs, Case, Space, Str, Word};
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
 
 pub const ROWS: &[Row] = &[
-    row("string.lower", |context, call| cased(context, call, b'A')),
-    row("string.upper", |context, call| cased(context, call, b'a')),
+    row("string.lower", |context, call| cased(context, call, Case::Lower)),
+    row("string.upper", |context, call| cased(context, call, Case::Upper)),
     row("string.reverse", reverse),
     row("string.rep", rep),
 ];
 
-const ONES: i64 = 0x0101_0101_0101_0101;
-const HIGHS: i64 = 0x8080_8080_8080_8080_u64 as i64;
-
-/// The text with the 26 letters from `first` on in the other case, as in the C locale.
-fn cased(context: &mut Context<'_>, call: &Call, first: u8) -> Result<Vec<Arm>> {
+/// The text with its letters in a case.
+fn cased(context: &mut Context<'_>, call: &Call, case: Case) -> Result<Vec<Arm>> {
     let Some(text) = call.string(context, 1)? else { return Ok(vec![]) };
     if let Str::Const(text) = &text {
-        let other = |byte: &u8| if (first..first + 26).contains(byte) { byte ^ 0x20 } else { *byte };
-        return context.only(Abs::text(text.iter().map(other).collect::<Vec<u8>>()));
+        let bytes: Vec<u8> = text.iter().map(|byte| case.of(*byte)).collect();
+        return context.only(Abs::text(bytes));
     }
-    let slice = context.slice_of(&text)?;
-    let text = context.text_of_words(slice.length, &mut |context, at, left| {
-        let word = context.word_at(slice, at, left)?;
-        Ok(other_case(context, word, first))
-    })?;
+    // A letter that was in one case is now in the other, whatever it was first.
+    let slice = context.view_of(&text)?;
+    let text = Slice { case: Some(case), ..slice }.text();
+    let text = if context.writes_cases() { context.copied(text)? } else { text };
     context.only(Abs::Str(text))
-}
-
-/// A word of eight characters with the letters from `first` on in the other case. In each byte, the sum of the low 7 bits
-/// and `128 - first` has the high bit set from `first` on, and with `127 - last` from behind the last letter on.
-fn other_case(context: &mut Context<'_>, word: Word, first: u8) -> Word {
-    let low = context.and(word, !HIGHS);
-    let from_first = context.add(low, ONES.wrapping_mul(128 - i64::from(first)));
-    let behind_last = context.add(low, ONES.wrapping_mul(127 - i64::from(first + 25)));
-    let letters = context.binary(BinaryOp::Xor, from_first, behind_last);
-    let ascii = context.binary(BinaryOp::Xor, word, -1);
-    let letters = context.and(letters, ascii);
-    let letters = context.and(letters, HIGHS);
-    let changes = context.shr(letters, 2);
-    context.binary(BinaryOp::Xor, word, changes)
 }
 
 fn reverse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {

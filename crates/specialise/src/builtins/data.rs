@@ -228,7 +228,7 @@ fn set_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     };
     let (space, start, length) = context.slice(&text)?;
     context.before_packet_write()?;
-    context.write_packet(offset, crate::strings::Slice { space, start, length })?;
+    context.write_packet(offset, crate::strings::Slice::plain(space, start, length))?;
     context.packet_written();
     returns(context, vec![])
 }

@@ -25,7 +25,7 @@ fn gmatch(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     let pattern = pattern::compiled(context, call, pattern, parse::parse_repeated)?;
-    let Slice { space, start, length } = context.slice_of(&text)?;
+    let Slice { space, start, length, .. } = context.slice_of(&text)?;
     let skipped = pattern::first_offset(context, init, length)?;
     // `gmatch` in lstrlib.c: behind the end there is nothing to match.
     let beyond = context.add(length, 1);

@@ -42,7 +42,7 @@ pub fn parse(context: &mut Context<'_>, text: &Str) -> Result<Parsed> {
         Str::Ipv4(_) | Str::Ipv6(..) => known(context, Some(text.clone())),
         Str::Mac(_) => known(context, None),
         Str::Const(text) => known(context, constant(text)),
-        Str::Slice { .. } => {
+        Str::Slice { .. } | Str::Cased { .. } => {
             let slice = context.slice_of(text)?;
             groups(context, slice)?
         }

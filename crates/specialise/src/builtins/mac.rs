@@ -27,7 +27,7 @@ fn parse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
             context.only(address.map_or(Abs::Nil, |address| Abs::Str(Str::Mac(Word::Imm(address)))))
         }
         // The text of an IPv6 address can have six characters, which are bytes here.
-        Str::Slice { .. } | Str::Ipv6(..) => {
+        Str::Slice { .. } | Str::Cased { .. } | Str::Ipv6(..) => {
             let slice = context.slice_of(&text)?;
             of_slice(context, slice)
         }

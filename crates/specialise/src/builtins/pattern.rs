@@ -43,7 +43,7 @@ pub fn whole_match(context: &mut Context<'_>, subject: Slice, found: &Match) -> 
         return vec![];
     }
     let length = context.sub(found.end, found.start);
-    vec![Abs::Str(Str::Slice { space: subject.space, start: found.start, length })]
+    vec![Abs::Str(Slice { start: found.start, length, ..subject }.text())]
 }
 
 /// A position of the subject as Lua counts: from 1.
@@ -64,10 +64,9 @@ pub fn finish(
         context.state = found.state.clone();
         let mut values = first(context, search.subject, &found);
         for ((start, length), is_position) in found.captures.iter().zip(search.positions) {
-            let space = search.subject.space;
             values.push(match is_position {
                 true => position(context, search.subject, *start),
-                false => Abs::Str(Str::Slice { space, start: *start, length: *length }),
+                false => Abs::Str(Slice { start: *start, length: *length, ..search.subject }.text()),
             });
         }
         let state = context.take_state();
@@ -109,16 +108,26 @@ fn search(context: &mut Context<'_>, call: &Call, plain: bool) -> Result<Option<
     }
     let reading: Reading = if plain { |text| Ok(parse::literal(text)) } else { parse::parse };
     let pattern = compiled(context, call, pattern, reading)?;
-    let (space, start, length) = context.slice(&text)?;
-    let subject = Slice { space, start, length };
-    let skipped = first_offset(context, init, length)?;
-    let beyond = context.compare(CompareOp::SGt, skipped, length);
+    let (subject, pattern) = in_place(context, &text, pattern)?;
+    let skipped = first_offset(context, init, subject.length)?;
+    let beyond = context.compare(CompareOp::SGt, skipped, subject.length);
     let (beyond, within) = context.split(beyond);
     context.state = within;
-    let from = context.add(start, skipped);
-    let (found, mut failed) = matcher::run(context, &pattern, subject, from)?;
+    let from = context.add(subject.start, skipped);
+    let bytes = Slice { case: None, ..subject };
+    let (found, mut failed) = matcher::run(context, &pattern, bytes, from)?;
     failed.push(beyond);
     Ok(Some(Search { subject, found, positions: pattern.captures, failed }))
+}
+
+/// The subject, and the pattern of its bytes as they are: a text in lower case need not be written to be searched.
+fn in_place(context: &mut Context<'_>, text: &Str, pattern: Pattern) -> Result<(Slice, Pattern)> {
+    if let Str::Cased { case, .. } = text
+        && let Some(pattern) = pattern.before_case(*case)
+    {
+        return Ok((context.view_of(text)?, pattern));
+    }
+    Ok((context.slice_of(text)?, pattern))
 }
 
 /// The optional third argument as an offset from 0 (`posrelatI` in `lstrlib.c`): negative ones count from the end, and

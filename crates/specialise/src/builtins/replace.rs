@@ -190,7 +190,7 @@ impl Replacement<'_> {
     /// Copies the subject's bytes from `from` up to `until` to the output; gives its end.
     fn copy(&self, context: &mut Context<'_>, from: Word, until: Word, to: Word) -> Result<Word> {
         let length = context.sub(until, from);
-        self.write(context, &Piece::Slice(Slice { space: self.subject.space, start: from, length }), to)
+        self.write(context, &Piece::Slice(Slice { start: from, length, ..self.subject }), to)
     }
 
     fn put(&self, context: &mut Context<'_>, part: &Part, found: &Match, to: Word) -> Result<Word> {
@@ -205,7 +205,7 @@ impl Replacement<'_> {
                     let position = context.and(position, 2 * MAX_FRAME + 1);
                     return self.write(context, &Piece::Integer(position), to);
                 }
-                self.write(context, &Piece::Slice(Slice { space: self.subject.space, start, length }), to)
+                self.write(context, &Piece::Slice(Slice { start, length, ..self.subject }), to)
             }
         }
     }

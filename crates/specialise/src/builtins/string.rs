@@ -3,6 +3,7 @@
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::paths::Arm;
+use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir::BinaryOp;
 use moonhook_ir::words::{PathState, Words};
@@ -27,11 +28,11 @@ fn sub(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if let (Str::Const(text), Word::Imm(from), Word::Imm(to)) = (&text, from, to) {
         return context.only(Abs::text(part(text, from, to)));
     }
-    let (space, start, size) = context.slice(&text)?;
-    let (skipped, length) = between(context, from, to, size);
-    let start = context.add(start, skipped);
+    let whole = context.view_of(&text)?;
+    let (skipped, length) = between(context, from, to, whole.length);
+    let start = context.add(whole.start, skipped);
     let (start, length) = (context.and(start, MAX_FRAME), context.and(length, MAX_FRAME));
-    context.only(Abs::Str(Str::Slice { space, start, length }))
+    context.only(Abs::Str(Slice { start, length, ..whole }.text()))
 }
 
 /// What lies between two positions of a string of `size` bytes: how many bytes are before it, and how many are in it.

@@ -7,6 +7,7 @@
 use super::parse::{Item, Pattern, Repeat, Set};
 use super::search;
 use super::sets::split_set;
+use super::text::Text;
 use crate::context::{Context, Result};
 use crate::loops::Iteration;
 use crate::paths::Arm;
@@ -104,18 +105,13 @@ impl Matcher<'_> {
         self.pattern.items.get(index)
     }
 
-    /// The literal text that the items from `index` on start with.
-    pub(super) fn literal(&self, index: usize) -> Vec<u8> {
-        let items = self.pattern.items.get(index..).unwrap_or_default();
-        let bytes = items.iter().map_while(|item| match item {
-            Item::Single(set, Repeat::Once) => set.single(),
-            _ => None,
-        });
-        bytes.collect()
+    /// The text that the items from `index` on start with.
+    pub(super) fn literal(&self, index: usize) -> Text {
+        Text::at_start_of(self.pattern.items.get(index..).unwrap_or_default())
     }
 
     /// One round of the search for a start.
-    fn each_start(&self, context: &mut Context<'_>, start: Word, prefix: &[u8]) -> Result<Iteration> {
+    fn each_start(&self, context: &mut Context<'_>, start: Word, prefix: &Text) -> Result<Iteration> {
         let mut iteration = Iteration::default();
         let mut start = start;
         let mut words = self.initial(start);
@@ -209,14 +205,15 @@ impl Matcher<'_> {
         index: usize,
         mut words: Progress,
         fixed: bool,
-        literal: &[u8],
+        literal: &Text,
     ) -> Result<Outcome> {
         let at = words[0];
         let left = context.sub(self.end, at);
         let short = context.compare(CompareOp::SLt, left, literal.len() as i64);
         self.unless(context, short, |context| {
             let mut failed = Vec::new();
-            context.match_bytes(Slice { start: at, ..self.subject }, literal, &mut failed)?;
+            let here = Slice { start: at, ..self.subject };
+            context.match_letters(here, &literal.bytes, &literal.either, &mut failed)?;
             words[0] = context.add(at, literal.len() as i64);
             let mut outcome = self.items(context, index + literal.len(), words, fixed)?;
             outcome.failed.extend(failed);

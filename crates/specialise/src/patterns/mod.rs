@@ -9,3 +9,4 @@ pub mod parse;
 mod repetition;
 mod search;
 mod sets;
+mod text;

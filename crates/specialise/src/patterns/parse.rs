@@ -1,5 +1,6 @@
 //! Reading a pattern into items (`lstrlib.c`: `match`, `singlematch`, `matchbracketclass`).
 
+use crate::value::Case;
 use moonhook_library::class::in_class;
 
 /// A set of bytes.
@@ -38,6 +39,11 @@ impl Set {
 
     pub fn is_disjoint(&self, other: &Set) -> bool {
         self.0.iter().zip(other.0).all(|(mine, theirs)| mine & theirs == 0)
+    }
+
+    /// The bytes that are in it once their case is changed.
+    fn before_case(&self, case: Case) -> Set {
+        Set::of(|byte| self.contains(case.of(byte)))
     }
 
     /// The only byte in it.
@@ -133,6 +139,20 @@ impl Pattern {
     pub fn is_long(&self) -> bool {
         let text = |item: &Item| matches!(item, Item::Single(set, Repeat::Once) if set.single().is_some());
         self.items.chunk_by(|one, next| text(one) && text(next)).nth(MOST_ITEMS).is_some()
+    }
+
+    /// The pattern that matches where this one matches the text in a case; `None` where it compares bytes of the text with one another.
+    pub fn before_case(&self, case: Case) -> Option<Pattern> {
+        let item = |item: &Item| {
+            Some(match item {
+                Item::Single(set, repeat) => Item::Single(set.before_case(case), *repeat),
+                Item::Frontier(set) => Item::Frontier(set.before_case(case)),
+                Item::Balanced(..) | Item::BackReference(_) => return None,
+                other => other.clone(),
+            })
+        };
+        let items = self.items.iter().map(item).collect::<Option<_>>()?;
+        Some(Pattern { items, captures: self.captures.clone(), ..*self })
     }
 
     /// Whether no match is empty, as far as that shows without looking at sets.

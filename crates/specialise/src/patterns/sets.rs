@@ -1,7 +1,7 @@
 //! Tests whether a byte is in a set.
 
 use super::parse::Set;
-use super::search::{HIGHS, ONES};
+use crate::cases::{HIGHS, ONES};
 use crate::context::{Context, Result};
 use crate::state::State;
 use crate::value::Word;

@@ -80,7 +80,7 @@ impl Context<'_> {
     pub(super) fn check_comparable(&mut self, table: TableId, declared: &Type, key: &Abs) -> Result<()> {
         let (
             Type::Ipv4 | Type::Address | Type::Mac | Type::Prefix4 | Type::Prefix6,
-            Abs::Str(Str::Slice { .. }),
+            Abs::Str(Str::Slice { .. } | Str::Cased { .. }),
         ) = (declared, key)
         else {
             return Ok(());

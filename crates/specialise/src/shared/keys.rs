@@ -88,7 +88,7 @@ impl Context<'_> {
             (Type::Text { capacity }, Abs::Str(text)) => self.put_text(at, *capacity, text, unfit)?,
             (
                 Type::Ipv4 | Type::Address | Type::Mac | Type::Prefix4 | Type::Prefix6,
-                Abs::Str(Str::Slice { .. }),
+                Abs::Str(Str::Slice { .. } | Str::Cased { .. }),
             ) if !self.around.parses_addresses() => return self.refuse_text_as_address(),
             (ty, value) => self.wrong(ty, value.type_name().unwrap_or("value"), unfit),
         }
@@ -132,7 +132,7 @@ impl Context<'_> {
                     .collect(),
                 None => return Ok(false),
             },
-            (_, Abs::Str(text @ Str::Slice { .. })) => {
+            (_, Abs::Str(text @ (Str::Slice { .. } | Str::Cased { .. }))) => {
                 let Some([length, first, second]) = self.around.prefix_of_text(self, ty, text)? else {
                     return Ok(false);
                 };
@@ -168,10 +168,10 @@ impl Context<'_> {
             }
             return Ok(());
         }
-        let (space, start, length) = self.slice(text)?;
-        let too_long = self.compare(CompareOp::UGt, length, i64::from(capacity));
+        let slice = self.view_of(text)?;
+        let too_long = self.compare(CompareOp::UGt, slice.length, i64::from(capacity));
         self.leave_if(too_long, &mut unfit.too_long);
-        self.put_slice(at, usize::from(capacity), space, start, length)
+        self.put_slice(at, usize::from(capacity), slice)
     }
 }
 

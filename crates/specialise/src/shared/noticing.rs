@@ -18,7 +18,7 @@ impl Context<'_> {
             Abs::Bool(_) => Seen::kind(SeenType::Boolean),
             Abs::Int(_) => Seen::kind(SeenType::Integer),
             Abs::Str(Str::Const(text)) => Seen::constant(text),
-            Abs::Str(Str::Slice { .. }) => Seen::kind(SeenType::Text),
+            Abs::Str(Str::Slice { .. } | Str::Cased { .. }) => Seen::kind(SeenType::Text),
             Abs::Str(Str::Ipv4(_)) => Seen::kind(SeenType::Ipv4),
             Abs::Str(Str::Ipv6(..)) => Seen::kind(SeenType::Ipv6),
             Abs::Str(Str::Mac(_)) => Seen::kind(SeenType::Mac),

@@ -3,6 +3,7 @@
 use crate::context::{Context, Result};
 use crate::region::UNROLLED;
 use crate::shared::map_calls::zero;
+use crate::strings::Slice;
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, PathState, Words};
@@ -12,16 +13,10 @@ use moonhook_schema::Type;
 
 impl Context<'_> {
     /// Writes a string of at most `capacity` bytes.
-    pub(super) fn put_slice(
-        &mut self,
-        at: Address,
-        capacity: usize,
-        space: Space,
-        start: Word,
-        length: Word,
-    ) -> Result<()> {
+    pub(super) fn put_slice(&mut self, at: Address, capacity: usize, slice: Slice) -> Result<()> {
+        let Slice { space, start, .. } = slice;
         if capacity > UNROLLED || !self.around.has_pool() || !self.state.alive() {
-            return self.put_by_steps(at, capacity, space, start, length);
+            return self.put_by_steps(at, capacity, slice);
         }
         let bytes = Type::Text { capacity: capacity as u16 }.size() - 4;
         let (from, outside) = match space {
@@ -41,20 +36,21 @@ impl Context<'_> {
         };
         let mut done = Vec::new();
         if self.state.alive() {
-            self.put_at_once(at, capacity, from, length)?;
+            self.put_at_once(at, capacity, from, slice)?;
             done.push(self.take_state());
         }
         if !outside.is_empty() {
             self.enter(outside)?;
             self.make_cold();
-            self.put_by_steps(at, capacity, space, start, length)?;
+            self.put_by_steps(at, capacity, slice)?;
             done.push(self.take_state());
         }
         self.enter(done)
     }
 
     /// Where all bytes of a key can be read, however long the string is: all of them, and those behind its end are cut off.
-    fn put_at_once(&mut self, at: Address, capacity: usize, from: Address, length: Word) -> Result<()> {
+    fn put_at_once(&mut self, at: Address, capacity: usize, from: Address, slice: Slice) -> Result<()> {
+        let Slice { length, case, .. } = slice;
         // As many ones as a string can have bytes, and zeros: the ones that are read stand for the bytes that remain.
         let reach = capacity.next_power_of_two() * 2 - 1;
         let bytes = Type::Text { capacity: capacity as u16 }.size() - 4;
@@ -69,26 +65,18 @@ impl Context<'_> {
             let size = if bytes - offset >= 8 { Size::B8 } else { Size::B4 };
             let word = self.load_at(from.plus(offset as i16), size, false);
             let kept = self.load_at(ones.plus(offset as i16), size, false);
+            let word = self.in_case(word, case);
             let word = self.and(word, kept);
             self.store(at.base, at.disp + 4 + offset as i16, size, word);
         }
         Ok(())
     }
 
-    fn put_by_steps(
-        &mut self,
-        at: Address,
-        capacity: usize,
-        space: Space,
-        start: Word,
-        length: Word,
-    ) -> Result<()> {
+    fn put_by_steps(&mut self, at: Address, capacity: usize, slice: Slice) -> Result<()> {
         zero(self, at, Type::Text { capacity: capacity as u16 }.size());
-        self.store(at.base, at.disp, Size::B4, length);
+        self.store(at.base, at.disp, Size::B4, slice.length);
         let bytes = self.emit(Op::Binary(BinaryOp::Add, at.base, ir::Operand::Imm(i32::from(at.disp) + 4)));
         let mask = capacity.next_power_of_two() as i64 - 1;
-        self.copy_bytes(space, start, length, &mut |context, at| -> Result<Address> {
-            Ok(context.masked(bytes, at, mask))
-        })
+        self.copy_slice(slice, &mut |context, at| -> Result<Address> { Ok(context.masked(bytes, at, mask)) })
     }
 }

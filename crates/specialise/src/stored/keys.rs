@@ -106,5 +106,5 @@ impl Context<'_> {
 pub fn long_slice(words: &mut impl Words, word: Word, space: Space) -> Slice {
     let start = words.and(word, 0xffff_ffff);
     let length = words.shr(word, 32);
-    Slice { space, start, length }
+    Slice::plain(space, start, length)
 }

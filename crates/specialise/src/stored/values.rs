@@ -63,7 +63,7 @@ impl Context<'_> {
 
     /// A value as stored tables keep it: strings in the region or the pool. `None` where they cannot keep it.
     pub(super) fn storable_value(&mut self, value: &Abs) -> Result<Option<Abs>> {
-        Ok(match value {
+        Ok(match &self.with_cases_written(value)? {
             Abs::Str(Str::Const(text)) => {
                 let start = Word::Imm(i64::from(self.output.pool.intern(text)));
                 let length = Word::Imm(text.len() as i64);

@@ -133,7 +133,7 @@ impl Context<'_> {
         self.state = long;
         let mut word = key.word;
         if self.state.alive() {
-            let Slice { space, start, length } = long_slice(self, key.word, key.space);
+            let Slice { space, start, length, .. } = long_slice(self, key.word, key.space);
             let copy = self.copied(Str::Slice { space, start, length })?;
             let copy = self.slice_of(&copy)?;
             let high = self.shl(copy.length, 32);

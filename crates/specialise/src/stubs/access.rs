@@ -256,7 +256,7 @@ impl Access {
     fn by_bytes(&self, context: &mut Context<'_>, key: Word, known: &[(&[u8], FunctionId)]) -> Result<()> {
         let Str::Slice { space, start, length } = text_of_payload(context, key) else { return Ok(()) };
         for (name, stub) in known {
-            let (same, other) = context.split_equal_constant(Slice { space, start, length }, name)?;
+            let (same, other) = context.split_equal_constant(Slice::plain(space, start, length), name)?;
             context.enter(same)?;
             self.call(context, *stub);
             context.enter(other)?;

@@ -50,7 +50,9 @@ impl Context<'_> {
     pub(super) fn payload_of_text(&mut self, text: &Str) -> Result<Word> {
         let text = match text {
             Str::Const(bytes) => return Ok(Word::Imm(self.image_string(bytes))),
-            Str::Slice { space: Space::Packet | Space::Pool, .. } => self.copied(text.clone())?,
+            Str::Slice { space: Space::Packet | Space::Pool, .. } | Str::Cased { .. } => {
+                self.copied(text.clone())?
+            }
             text => text.clone(),
         };
         let (_, start, length) = self.slice(&text)?;

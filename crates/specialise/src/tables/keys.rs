@@ -128,7 +128,7 @@ fn hashed(
     keys: &[(&[u8], &Value)],
     hashing: &Hashing,
 ) -> Result<Vec<Arm>> {
-    let slice = context.slice_of(text)?;
+    let slice = context.view_of(text)?;
     let length = slice.length;
     let lengths = Lengths::of(&keys.iter().map(|(key, _)| *key).collect::<Vec<_>>());
     let Lengths { shortest, longest } = lengths;
@@ -232,6 +232,7 @@ fn fold_words(
         if context.state.alive() {
             let offset = context.add(slice.start, at);
             let word = context.last_bytes(slice.space, offset, left)?;
+            let word = context.in_case(word, slice.case);
             let last = visit(context, index, word, carried)?;
             let state = context.take_state();
             arms.push(Arm { state, values: vec![Abs::Int(last)] });
@@ -243,6 +244,7 @@ fn fold_words(
         let offset = context.add(slice.start, at);
         let address = context.address(slice.space, offset, 8)?;
         let word = context.load_at(address, Size::B8, false);
+        let word = context.in_case(word, slice.case);
         carried = visit(context, index, word, carried)?;
     }
     let state = context.take_state();

@@ -138,7 +138,8 @@ impl Subject {
             Place::At(start) => self.first.plus(start as i16),
             Place::Last => self.last,
         };
-        context.load_at(address, Size::B8, false)
+        let word = context.load_at(address, Size::B8, false);
+        context.in_case(word, self.slice.case)
     }
 
     /// What [`hash_key`] computes.
@@ -181,6 +182,7 @@ impl Subject {
             let offset = context.add(self.slice.start, start as i64);
             let address = context.address(self.slice.space, offset, WORD as u32)?;
             let word = context.load_at(address, Size::B8, false);
+            let word = context.in_case(word, self.slice.case);
             compare_words(context, word, key.plus(start as i16), missing);
         }
         ended.push(context.take_state());

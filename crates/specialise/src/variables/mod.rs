@@ -114,7 +114,7 @@ impl Context<'_> {
         let mut result = BTreeSet::new();
         for variant in variants {
             match variant {
-                Variant::Slice(_) => {
+                Variant::Slice(_) | Variant::Cased(..) => {
                     return self.refuse(what("a string made of packet bytes", STRINGS), Some(name));
                 }
                 Variant::Ipv6 => return self.refuse(what("an IPv6 address", ADDRESSES), Some(name)),
@@ -249,9 +249,11 @@ impl Objects {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
                 _ => ir::VariableContent::Object,
             },
-            Variant::Slice(_) | Variant::Ipv6 | Variant::Entry(_) | Variant::Structure(_) => {
-                ir::VariableContent::Object
-            }
+            Variant::Slice(_)
+            | Variant::Cased(..)
+            | Variant::Ipv6
+            | Variant::Entry(_)
+            | Variant::Structure(_) => ir::VariableContent::Object,
         };
         ir::VariableKind { tag: variant.tag() as u64, content }
     }
@@ -300,7 +302,7 @@ fn type_name(variant: Variant) -> &'static str {
         Variant::Nil => "nil",
         Variant::Bool => "boolean",
         Variant::Int => "integer",
-        Variant::Slice(_) => "string",
+        Variant::Slice(_) | Variant::Cased(..) => "string",
         Variant::Ipv4 => "IPv4 address",
         Variant::Ipv6 => "IPv6 address",
         Variant::Mac => "MAC address",

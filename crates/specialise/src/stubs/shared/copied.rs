@@ -269,7 +269,7 @@ impl Context<'_> {
             let length = arena::address(self, place);
             let length = self.load_at(length, Size::B4, false);
             let start = self.add(place, 4);
-            let text = Slice { space: Space::Scratch, start, length };
+            let text = Slice::plain(Space::Scratch, start, length);
             self.store_value(out, &Abs::Str(Str::Slice { space: text.space, start, length }))?;
             return Ok(vec![self.take_state()]);
         }

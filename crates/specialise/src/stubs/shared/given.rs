@@ -154,9 +154,9 @@ impl Context<'_> {
         let [high, low] = [0, 8].map(|offset| self.result_word(offset));
         let address = Str::Ipv6(high, low);
         let Str::Slice { space, start, length } = text_of_payload(self, payload) else { return Ok(()) };
-        let text = Slice { space, start, length };
+        let text = Slice::plain(space, start, length);
         let (space, start, length) = self.slice(&address)?;
-        let (same, different) = self.split_equal_slices(text, Slice { space, start, length })?;
+        let (same, different) = self.split_equal_slices(text, Slice::plain(space, start, length))?;
         given.others.extend(different);
         self.enter(same)?;
         given.fit(self, Abs::Str(address));

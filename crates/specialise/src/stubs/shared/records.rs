@@ -215,7 +215,7 @@ impl Context<'_> {
             let (same, other) = self.split(same);
             self.state = other;
             let (equal, different) =
-                self.split_equal_constant(Slice { space, start, length }, name.as_bytes())?;
+                self.split_equal_constant(Slice::plain(space, start, length), name.as_bytes())?;
             self.enter([vec![same], equal].concat())?;
             fields.push(self.take_state());
             self.enter(different)?;
