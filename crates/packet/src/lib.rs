@@ -12,6 +12,7 @@ mod facts;
 mod lengths;
 mod machine;
 mod names;
+mod note;
 pub mod protocols;
 mod tags;
 mod value;

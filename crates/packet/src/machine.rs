@@ -2,7 +2,7 @@
 
 use crate::copy::FrameCopy;
 use crate::facts::Facts;
-use crate::protocols::Records;
+use crate::note::Records;
 use moonhook_hook::Hook;
 use moonhook_ir::words::{Branches, PathState, Word};
 use moonhook_ir::{FunctionId, Value};

@@ -1,6 +1,5 @@
 //! Assigning fields of headers: `pkt.ip.ttl = 64`.
 
-use crate::builtins::named::is_record;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::strings::Slice;
@@ -55,7 +54,7 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
         if assignment.takes == Takes::Text {
             return assign_text(context, protocol, (assignment, &text), value);
         }
-        if assignment.takes == Takes::Integer && is_record(value) {
+        if assignment.takes == Takes::Integer && meta::is_table(value) {
             return meta::assign(context, value);
         }
         return match given::given(context, assignment.takes, value)? {

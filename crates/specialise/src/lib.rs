@@ -53,6 +53,7 @@ mod members;
 mod memory;
 mod message;
 mod meta;
+mod meta_fields;
 mod virtual_tables;
 use moonhook_snapshot::instruction as opcode;
 pub mod nesting;

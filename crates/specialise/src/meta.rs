@@ -1,21 +1,17 @@
 //! Records in front of packets: `pkt.meta = { class = 3 }`, `pkt.meta.class`.
 
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::field_values::arms;
 use crate::field_writes::none_to_assign;
 use crate::fields::Key;
-use crate::paths::Arm;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir::BinaryOp;
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_packet::protocols::meta_record::{self, IS_BOOLEAN, IS_THERE};
-use moonhook_packet::protocols::{Kinds, MOST_FIELDS, RECORD};
+use moonhook_packet::protocols::{Kinds, RECORD};
 use std::sync::Arc;
 
-/// The record of a packet.
-pub const OBJECT: Object = Object::Header(RECORD);
+pub use crate::meta_fields::{OBJECT, refuse_too_many};
 
 /// The error that something else is assigned.
 pub const UNFIT: &str = "bad value for field 'meta' (integer or table of integers and booleans expected)";
@@ -24,19 +20,9 @@ pub const UNFIT: &str = "bad value for field 'meta' (integer or table of integer
 const HELP: &str =
     "assign an integer, or a table whose keys are names and whose values are integers or booleans";
 
-/// A field of the packet's record.
-pub fn field(context: &mut Context<'_>, name: &[u8]) -> Result<Vec<Arm>> {
-    if context.around.learns() && context.known.notes.note_read(name) {
-        context.learned()?;
-    }
-    match context.known.notes.find(name) {
-        Some((number, kinds)) => {
-            refuse_too_many(context)?;
-            let paths = meta_record::read_field(context, number, kinds)?;
-            arms(context, paths)
-        }
-        None => context.only(Abs::Nil),
-    }
+/// Whether the value is a table.
+pub fn is_table(value: &Abs) -> bool {
+    matches!(value, Abs::Object(Object::Table(_) | Object::Made(_) | Object::Stored(_)) | Abs::Entry { .. })
 }
 
 /// Assigns a copy of a table.
@@ -180,16 +166,6 @@ fn check_keys(context: &mut Context<'_>, table: &Abs) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub fn refuse_too_many(context: &mut Context<'_>) -> Result<()> {
-    if !context.known.notes.are_too_many() {
-        return Ok(());
-    }
-    if let Some(place) = context.known.notes.place {
-        context.code.loc = place;
-    }
-    context.refuse(LowerErrorKind::LargeNote { most: MOST_FIELDS }, None)
 }
 
 impl Context<'_> {

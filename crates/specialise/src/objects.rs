@@ -8,7 +8,7 @@ use crate::paths::Arm;
 use crate::shared::seen::Seen;
 use crate::structures::Structures;
 use crate::value::{Abs, Object};
-use crate::{Options, builtins, meta, trace, traced_kinds};
+use crate::{Options, builtins, meta_fields, trace, traced_kinds};
 use moonhook_library::methods_of;
 use moonhook_packet::protocols::{self, Protocol, inner, member, protocol, protocols, texts};
 use moonhook_snapshot::Snapshot;
@@ -71,8 +71,8 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
     if let Some(method) = method(object, name) {
         return context.only(Abs::Object(Object::Builtin(method)));
     }
-    if *object == meta::OBJECT {
-        return meta::field(context, name);
+    if *object == meta_fields::OBJECT {
+        return meta_fields::field(context, name);
     }
     match object {
         Object::Header(header) => {

@@ -1,12 +1,14 @@
 //! `pkt.meta` as a record: fields by name, each an integer, a boolean or nothing.
 //!
 //! The note is, in the machine's byte order: a signature, 4 bytes, which depends on the names and types of the fields; two bits for each field, in
-//! 4 bytes or in 8 where there are more than [`FEW`]; then the fields, 8 bytes each, 0 where one is not there. The kernel takes notes of multiples of
+//! 4 bytes or in 8 where there are more than 16; then the fields, 8 bytes each, 0 where one is not there. The kernel takes notes of multiples of
 //! 4 bytes, up to 32 in older versions and 252 in newer ones (`xdp_metalen_invalid`, include/net/xdp.h), as far as there is room in front of the packet: of 256 bytes
 //! the kernel needs 40 itself (`struct xdp_frame`).
 
 use super::header::{Headers, RefusedBy, Values, nothing};
 use super::meta::{make_room, signed};
+use crate::note::BITS;
+pub use crate::note::{IS_BOOLEAN, IS_THERE, Kinds, MOST_FIELDS, Records};
 use crate::{Machine, Value, ValuePaths};
 use moonhook_hook::Note;
 use moonhook_ir::words::Word;
@@ -14,50 +16,6 @@ use moonhook_ir::{BinaryOp, CompareOp, Size, Value as Place};
 
 /// What packets have it under, and what the record is as a header.
 pub const RECORD: &str = "meta";
-
-/// Fields of a record, at most.
-pub const MOST_FIELDS: usize = 24;
-
-/// So many have their bits in 4 bytes.
-const FEW: usize = 16;
-
-/// Where a field's bits say that it is there, and that it is a boolean.
-pub const IS_THERE: i64 = 1;
-pub const IS_BOOLEAN: i64 = 2;
-
-/// Where the bits of the fields are.
-const BITS: i16 = 4;
-
-/// The records of a script.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Records {
-    /// How many fields they have, [`MOST_FIELDS`] at most.
-    pub count: usize,
-    pub signature: u32,
-}
-
-/// What a field may be.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Kinds {
-    pub integer: bool,
-    pub boolean: bool,
-}
-
-impl Records {
-    fn size_of_bits(self) -> Size {
-        if self.count <= FEW { Size::B4 } else { Size::B8 }
-    }
-
-    /// Where a field is.
-    fn field(self, number: usize) -> i16 {
-        BITS + self.size_of_bits() as i16 + 8 * number as i16
-    }
-
-    /// Bytes of the note.
-    pub fn length(self) -> i64 {
-        self.field(self.count).into()
-    }
-}
 
 /// The bits of the fields of the packet's record, and where it is; leaves, to `others`, where it has none.
 pub fn find<M: Machine>(machine: &mut M, records: Records, others: &mut Vec<M::State>) -> (Word, Place) {

@@ -24,7 +24,7 @@ mod linux;
 mod mac;
 mod math;
 mod metatable;
-pub mod named;
+mod named;
 mod number;
 pub mod output;
 pub mod own;
