@@ -95,6 +95,7 @@ fn described(scripts: &[&str], variables: &[Described<'_>], mut bytes: Vec<u8>) 
             ty: String::new(),
             portable: true,
             home: home(&loaded, name),
+            sums: None,
             kinds: kinds.iter().map(kind).collect(),
         });
         bytes.extend([words[0], words[1], 0].iter().flat_map(|word| word.to_ne_bytes()));

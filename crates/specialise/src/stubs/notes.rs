@@ -86,7 +86,7 @@ impl Context<'_> {
     /// The value at a place, found without a branch for each kind; leaves, to `unfit`, where it is neither an integer nor a boolean nor nil.
     fn field_of_note(&mut self, place: Word, unfit: &mut Vec<State>) -> Field {
         // The tags are, from 0 on: nil, false, true, integer.
-        debug_assert!(TAG_NIL == 0 && TAG_INT == 3);
+        const { assert!(TAG_NIL == 0 && TAG_INT == 3) };
         let tag = arena::load(self, place);
         let is_other = self.compare(CompareOp::UGt, tag, TAG_INT);
         self.leave_if(is_other, unfit);
