@@ -12,6 +12,7 @@ mod builtins;
 mod cases;
 mod cells;
 mod clock;
+mod comparison;
 mod concatenation;
 mod connect;
 mod context;
