@@ -3,7 +3,8 @@
 
 use crate::hashing;
 use moonhook_ir::Loc;
-use moonhook_packet::protocols::{Kinds, MOST_FIELDS, Records};
+pub use moonhook_packet::protocols::MOST_FIELDS;
+use moonhook_packet::protocols::{Kinds, Records};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use super::graph::{Node, Owner, Place, Rule};
 use moonhook_library::LIBRARIES;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
-use moonhook_specialise::note_fields::NoteFields;
+use moonhook_specialise::note_fields::{MOST_FIELDS, NoteFields};
 use moonhook_specialise::objects::has_field;
 use moonhook_specialise::stubs::objects;
 use std::collections::BTreeSet;
@@ -22,12 +22,13 @@ type Names = BTreeSet<Arc<[u8]>>;
 #[derive(Default)]
 pub struct Notes {
     fields: NoteFields,
-    /// The names of fields that functions of the script read, as they stand in the code.
+    /// The names of fields that functions of the script read or assign, as they stand in the code.
     named: Names,
 }
 
 impl Notes {
-    /// The records where functions assign fields with these names to what is no table. Of computed names only those count that handlers read by name.
+    /// The records where functions assign fields with these names to what is no table. Of computed names only those count that handlers read, or
+    /// assign, by name.
     pub fn with_assigned(self, names: impl FnOnce() -> Option<Names>) -> NoteFields {
         let Notes { mut fields, named } = self;
         if fields.is_used() {
@@ -65,12 +66,23 @@ impl Kinds<'_, '_> {
         if owners.is_empty() || !hooks.iter().any(is_assigned) {
             return Notes::default();
         }
-        let (named, computed) = self.read_names();
+        let Named { mut read, assigned, computed } = self.names();
         let mut names = Names::new();
+        let mut others = Names::new();
         for owner in owners {
-            self.names_in(owner, &named, &mut names);
+            self.names_in(owner, &mut names);
+            if self.has_computed_names(owner) {
+                others.extend(read.iter().cloned());
+            }
         }
-        let mut read = named.clone();
+        // Names that packets and the library have as well are most often meant for those; there may be more of them than a record can have.
+        let (own, shared) = others.into_iter().partition::<Names, _>(|name| self.is_own(name));
+        names.extend(own);
+        let kept = names.union(&shared).filter(|name| read.contains(*name)).count();
+        if kept <= MOST_FIELDS {
+            names.extend(shared);
+        }
+        let named = read.union(&assigned).cloned().collect();
         if computed {
             read.extend(self.reach.mentions.iter().cloned());
         }
@@ -79,14 +91,16 @@ impl Kinds<'_, '_> {
         Notes { fields, named }
     }
 
-    /// The names that a table may have. Computed ones are those that handlers read by a name which nothing else has.
-    fn names_in(&self, owner: Owner, read: &Names, names: &mut Names) {
+    /// Whether a table may have names that do not stand where it is assigned.
+    fn has_computed_names(&self, owner: Owner) -> bool {
+        let others = self.graph.known(&Place::Others(owner));
+        others.is_some_and(|others| !self.graph.held(others).is_empty())
+    }
+
+    /// The names that a table may have, as far as they stand there.
+    fn names_in(&self, owner: Owner, names: &mut Names) {
         let fields = self.fields.get(&owner).into_iter().flatten();
         names.extend(fields.map(|name| Arc::from(name.as_bytes())));
-        let others = self.graph.known(&Place::Others(owner));
-        if others.is_some_and(|others| !self.graph.held(others).is_empty()) {
-            names.extend(read.iter().filter(|name| self.is_own(name)).cloned());
-        }
         if let Owner::LoadTime(table) = owner {
             let entries = self.functions.snapshot.table(table).entries.iter();
             names.extend(entries.filter_map(|(key, _)| match key {
@@ -103,22 +117,35 @@ impl Kinds<'_, '_> {
         !is_of_library && !objects().any(|(_, object)| has_field(&object, name))
     }
 
-    /// The names of fields that functions of the script read, as they stand in the code, and whether others are computed.
-    fn read_names(&self) -> (Names, bool) {
-        let (mut names, mut computed) = (Names::new(), false);
+    /// The names of fields, as they stand in the code of the script's functions.
+    fn names(&self) -> Named {
+        let mut names = Named::default();
         for function in self.visible() {
             let prototype = self.functions.get(function);
+            let constant = |index: usize| match prototype.constants.get(index) {
+                Some(Value::String(name)) => Some(name.clone()),
+                _ => None,
+            };
             for word in &prototype.code {
                 let i = Instruction(*word);
-                match (i.opcode(), prototype.constants.get(i.c())) {
-                    (Some(Opcode::GetField | Opcode::Self_), Some(Value::String(name))) => {
-                        names.insert(name.clone());
+                match i.opcode() {
+                    Some(Opcode::GetField | Opcode::GetTabUp | Opcode::Self_) => {
+                        names.read.extend(constant(i.c()))
                     }
-                    (Some(Opcode::GetTable), _) => computed = true,
+                    Some(Opcode::GetTable) => names.computed = true,
+                    Some(Opcode::SetField | Opcode::SetTabUp) => names.assigned.extend(constant(i.b())),
                     _ => {}
                 }
             }
         }
-        (names, computed)
+        names
     }
+}
+
+#[derive(Default)]
+struct Named {
+    read: Names,
+    assigned: Names,
+    /// Names that are read are computed, too.
+    computed: bool,
 }
