@@ -9,13 +9,24 @@ use moonhook_library::{Found, LIBRARIES};
 const CONSTANTS: [&str; 6] =
     ["linux.xdp", "linux.tc", "linux.cgroup", "linux.verdict", "linux.nf", "linux.ct"];
 
-/// Tables that have the verdicts of a hook.
-const VERDICTS: [(&str, &Hook); 4] = [
-    ("linux.xdp", &XDP),
-    ("linux.tc", &TC_INGRESS),
-    ("linux.cgroup", &CGROUP_INGRESS),
-    ("linux.nf.action", &NETFILTER),
+/// The verdicts of a hook.
+struct Verdicts {
+    /// The table that has them.
+    table: &'static str,
+    hook: &'static Hook,
+    /// Other modules for that hook.
+    modules: &'static [&'static str],
+}
+
+const VERDICTS: &[Verdicts] = &[
+    Verdicts { table: "linux.xdp", hook: &XDP, modules: &["xdp"] },
+    Verdicts { table: "linux.tc", hook: &TC_INGRESS, modules: &["tc"] },
+    Verdicts { table: "linux.cgroup", hook: &CGROUP_INGRESS, modules: &["cgroup"] },
+    Verdicts { table: "linux.nf.action", hook: &NETFILTER, modules: &["linux.nf", "netfilter"] },
 ];
+
+/// Modules for hooks whose verdicts have no names of their own.
+const WITHOUT_VERDICTS: [&str; 3] = ["match", "socket", "trace"];
 
 /// As many names are told all.
 const FEW: usize = 12;
@@ -28,42 +39,73 @@ pub fn is_of_constants(module: &str) -> bool {
 impl LowerErrorKind {
     /// A field that is nil because the table of a library, which has these, does not have it.
     pub fn missing_member(table: &str, field: &str, known: &[&str]) -> LowerErrorKind {
-        let help = match elsewhere(table, field) {
-            Some(owner) => format!("`{owner}` has `{field}`"),
-            None => nearby(field, known),
+        let help = match Verdicts::of_module(table) {
+            Some(own) => own.help(field).or_else(|| elsewhere(field)),
+            None if WITHOUT_VERDICTS.contains(&table) => elsewhere(field),
+            None => {
+                Verdicts::with(field).and_then(|verdicts| verdicts.help(field)).or_else(|| elsewhere(field))
+            }
         };
+        let help = help.unwrap_or_else(|| nearby(field, known));
         LowerErrorKind::MissingMember { table: table.to_string(), field: field.to_string(), help }
     }
 
     /// A global variable that is nil, in a script with a handler at the hook, if it is called as a verdict of some hook is.
     pub fn missing_global(name: &str, hook: &Hook) -> Option<LowerErrorKind> {
-        if !VERDICTS.iter().any(|(_, hook)| hook.constants().any(|(known, _)| known == name)) {
-            return None;
-        }
+        let some = Verdicts::with(name)?;
         let module = hook.name.split('.').next().unwrap_or_default();
-        let owner = elsewhere(module, name)?;
-        let help = format!("`{owner}` has `{name}`");
+        let help = Verdicts::of_module(module).unwrap_or(some).help(name)?;
         Some(LowerErrorKind::MissingGlobal { name: name.to_string(), help })
     }
 }
 
-/// The table that has a field of that name; one whose name is like the other's if there are several.
-fn elsewhere(table: &str, field: &str) -> Option<&'static str> {
-    let mut has = VERDICTS.iter().filter(|(_, hook)| hook.constants().any(|(name, _)| name == field));
-    let of_hook = |name: &str| name.strip_prefix("linux.").is_some_and(|rest| rest == table);
-    let verdicts = has.clone().find(|(name, _)| of_hook(name)).or(has.next()).map(|(name, _)| *name);
-    verdicts.or_else(|| {
-        let named = LIBRARIES.iter().filter(|library| library.found != Found::Methods);
-        let mut has =
-            named.filter(|library| library.function(field).is_some() || library.constants.contains(&field));
-        has.find(|library| !["", "_G"].contains(&library.name)).map(|library| library.name)
+impl Verdicts {
+    /// Those of the hook that a module is for.
+    fn of_module(module: &str) -> Option<&'static Verdicts> {
+        VERDICTS.iter().find(|verdicts| verdicts.table == module || verdicts.modules.contains(&module))
+    }
+
+    /// The first that have one of that name.
+    fn with(name: &str) -> Option<&'static Verdicts> {
+        VERDICTS.iter().find(|verdicts| verdicts.has(name))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.hook.constants().any(|(known, _)| known == name)
+    }
+
+    /// Where a verdict of that name is; where only other hooks have one, at which its number means something else, what there is instead.
+    fn help(&self, name: &str) -> Option<String> {
+        let table = self.table;
+        if self.has(name) {
+            return Some(format!("`{table}` has `{name}`"));
+        }
+        Verdicts::with(name)?;
+        let all: Vec<&str> = self.hook.constants().map(|(name, _)| name).collect();
+        Some(format!("that is a verdict of other hooks; `{table}` has {}", listed(&all)))
+    }
+}
+
+/// What has a function or constant of that name.
+fn elsewhere(field: &str) -> Option<String> {
+    let named = LIBRARIES.iter().filter(|library| library.found != Found::Methods);
+    let mut has =
+        named.filter(|library| library.function(field).is_some() || library.constants.contains(&field));
+    let is_global = |name: &str| ["", "_G"].contains(&name);
+    let owner = has.clone().find(|library| !is_global(library.name)).or(has.next())?.name;
+    Some(match is_global(owner) {
+        true => format!("`{field}` is a global variable"),
+        false => format!("`{owner}` has `{field}`"),
     })
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What may have been meant by a name among those that there are.
 pub fn nearby(name: &str, known: &[&str]) -> String {
     let near = nearest(name, known.iter().copied());
-    let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (near.split_last(), known.len() > FEW) {
         (Some((last, [])), _) => format!("did you mean `{last}`?"),
         (Some((last, others)), _) => format!("did you mean {} or `{last}`?", listed(others)),
@@ -84,7 +126,14 @@ mod tests {
             other => other.to_string(),
         };
         assert_eq!(help("xdp", "DROP", &known), "`linux.xdp` has `DROP`");
-        assert_eq!(help("linux.nf.action", "SHOT", &known), "`linux.tc` has `SHOT`");
+        assert_eq!(help("linux.nf", "DROP", &known), "`linux.nf.action` has `DROP`");
+        let other = help("linux.nf.action", "SHOT", &known);
+        assert!(
+            other.starts_with("that is a verdict of other hooks; `linux.nf.action` has `DROP`, "),
+            "{other}"
+        );
+        assert_eq!(help("match", "DROP", &known), "its fields are `attach`, `detach`");
+        assert_eq!(help("tc", "redirect", &known), "`redirect` is a global variable");
         assert_eq!(help("cgroup", "ALLOW", &known), "`linux.cgroup` has `ALLOW`");
         assert_eq!(help("ip", "prefixes", &["parse", "prefix"]), "did you mean `prefix`?");
         assert_eq!(help("linux", "format", &known), "`string` has `format`");
