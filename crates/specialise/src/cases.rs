@@ -120,3 +120,14 @@ pub fn has_case(value: &Abs) -> bool {
         _ => false,
     }
 }
+
+/// Whether it may be a string whose bytes are in that space.
+pub fn is_text_in(value: &Abs, wanted: Space) -> bool {
+    match value {
+        Abs::Str(Str::Slice { space, .. } | Str::Cased { space, .. }) => *space == wanted,
+        Abs::Union(union) => union.variants.iter().any(
+            |variant| matches!(variant, Variant::Slice(space) | Variant::Cased(_, space) if *space == wanted),
+        ),
+        _ => false,
+    }
+}

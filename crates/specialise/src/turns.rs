@@ -1,10 +1,11 @@
 //! What passes from one turn of a script's loop to the next.
 
+use crate::cases::is_text_in;
 use crate::context::Context;
 use crate::paths::{Form, Variable, read_variable};
 use crate::state::State;
 use crate::stored::known::Stored;
-use crate::value::{Abs, Space, Str, Variant};
+use crate::value::Space;
 use moonhook_ir as ir;
 use moonhook_ir::words::Words;
 use std::collections::BTreeMap;
@@ -38,17 +39,9 @@ pub fn give_back_strings(stored: &Stored, head: &State, state: &mut State) {
     let mut variables = registers.chain(head.cells.keys().map(|cell| Variable::Cell(*cell)));
     let kept = |variable: Variable| {
         let value = read_variable(state, variable);
-        is_made_string(&value) && value != read_variable(head, variable)
+        is_text_in(&value, Space::Scratch) && value != read_variable(head, variable)
     };
     if !variables.any(kept) {
         state.scratch = head.scratch;
-    }
-}
-
-fn is_made_string(value: &Abs) -> bool {
-    match value {
-        Abs::Str(Str::Slice { space, .. }) => *space == Space::Scratch,
-        Abs::Union(union) => union.variants.contains(&Variant::Slice(Space::Scratch)),
-        _ => false,
     }
 }

@@ -1,11 +1,11 @@
 //! What a write to the packet changes: what was parsed of headers no longer holds, and strings of packet bytes that are still needed are
 //! copied first, since a string never changes (Lua manual § 2.1).
 
-use crate::cases::has_case;
+use crate::cases::{has_case, is_text_in};
 use crate::context::{Context, Result, Stop};
 use crate::events::Message;
 use crate::state::{Slot, State};
-use crate::value::{Abs, Space, Str, Variant};
+use crate::value::{Abs, Space};
 use moonhook_ir::words::Branches;
 use moonhook_packet::Access;
 
@@ -84,11 +84,5 @@ impl Context<'_> {
 }
 
 fn is_packet_text(value: &Abs) -> bool {
-    match value {
-        Abs::Str(Str::Slice { space: Space::Packet, .. } | Str::Cased { space: Space::Packet, .. }) => true,
-        Abs::Union(union) => union.variants.iter().any(|variant| {
-            matches!(variant, Variant::Slice(Space::Packet) | Variant::Cased(_, Space::Packet))
-        }),
-        _ => false,
-    }
+    is_text_in(value, Space::Packet)
 }

@@ -4,7 +4,8 @@ use super::scope::Sort;
 use super::tree::{Expression, ExpressionKind, Statement, expr, line};
 use super::{Features, Generator, Rules, StatementRule};
 
-pub(super) const STATEMENTS: Rules<StatementRule> = &[(Features::TEXTS, 8, Generator::print_cased)];
+pub(super) const STATEMENTS: Rules<StatementRule> =
+    &[(Features::TEXTS, 8, Generator::print_cased), (Features::TEXTS, 6, Generator::loop_of_case)];
 
 /// What is in lower or upper case later, and in the table of load time.
 const TEXTS: [&str; 7] = [
@@ -90,6 +91,44 @@ impl Generator {
         all.push(self.shown(shown));
         self.scope.add(&name, Sort::Text, false);
         Some(all)
+    }
+
+    /// A loop whose turns make strings, of which one in a case is kept for later turns: in a variable, in a table's field, or for a function.
+    fn loop_of_case(&mut self) -> Option<Vec<Statement>> {
+        if !self.scope.packet || !self.room(300) {
+            return None;
+        }
+        self.spend(200);
+        let (kept, word) = (self.fresh("c"), self.fresh("w"));
+        let change = self.one_of(&["lower", "upper"]);
+        let made = match self.random.below(4) {
+            0 => format!("({word} .. \"!\"):{change}()"),
+            1 => format!("({word}:rep(2)):{change}():sub(2)"),
+            2 => format!("(#{kept}.v .. {word}):{change}()"),
+            _ => format!("{word}:{change}()"),
+        };
+        let when = match self.random.below(3) {
+            0 => format!("if {kept}.v == \"\" then {kept}.v = {made} end"),
+            1 => format!("if {made} > {kept}.v then {kept}.v = {made} end"),
+            _ => format!("{kept}.v = {made}"),
+        };
+        // A variable's value, or a field's.
+        let is_variable = self.random.once_in(2);
+        let (start, of) = match is_variable {
+            true => (format!("local {kept} = \"\""), kept.clone()),
+            false => (format!("local {kept} = {{ v = \"\" }}"), format!("{kept}.v")),
+        };
+        let when = when.replace(&format!("{kept}.v"), &of);
+        let body = vec![
+            line!(format!("local {word} = {word} .. $"), self.text(0)),
+            line!(when),
+            line!(format!("print({word} .. \":\", {of})")),
+        ];
+        let header = match self.random.below(2) {
+            0 => line!(format!("for {word} in ($):gmatch(\"%a+\") do$end"), self.text(1), body),
+            _ => line!(format!("for n = 1, 3 do local {word} = \"n\" .. n$end"), body),
+        };
+        Some(vec![line!(start), header, line!(format!("print({of})"))])
     }
 
     fn use_of_case(&mut self, name: &str) -> Expression {

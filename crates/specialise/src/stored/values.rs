@@ -134,7 +134,10 @@ impl Objects {
     /// Whether a value of unknown type can be kept as it is.
     pub fn is_storable_union(&self, union: &Union) -> bool {
         union.variants.iter().all(|variant| match variant {
-            Variant::Slice(Space::Packet) | Variant::Entry(_) | Variant::Structure(_) => false,
+            Variant::Slice(Space::Packet)
+            | Variant::Cased(..)
+            | Variant::Entry(_)
+            | Variant::Structure(_) => false,
             Variant::Object(id) => match self.get(*id) {
                 Some(Object::Text(_)) | None => false,
                 Some(object) => is_kept_object(object),
