@@ -208,6 +208,15 @@ impl DataSection<'_> {
         possible
     }
 
+    /// Adds to the word at byte `offset`, atomically, as [`DataSection::store`] stores.
+    pub fn add(&self, offset: usize, number: u64) -> bool {
+        let possible = self.writable && self.within(offset);
+        if possible {
+            self.atomic(offset / 8).fetch_add(number, Ordering::Relaxed);
+        }
+        possible
+    }
+
     fn within(&self, offset: usize) -> bool {
         offset.is_multiple_of(8) && offset.checked_add(8).is_some_and(|end| end <= self.length)
     }

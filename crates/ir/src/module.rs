@@ -92,6 +92,8 @@ impl VariableContent {
 impl Variable {
     /// Bytes of a variable in the data section `state`.
     pub const SIZE: u32 = 24;
+    /// The type of one that is always an integer.
+    pub const INTEGER: &str = "integer";
     /// Where its first payload word is, in the section and in the arena.
     pub const PAYLOAD: u32 = 8;
 }

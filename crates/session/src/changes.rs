@@ -227,8 +227,12 @@ impl Session {
         thread.connect(connection)?;
         let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;
-        inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
+        let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
         let update = self.update(&next.content, &next.kernel, &scripts)?;
+        // The new programs run by now, whatever comes of this.
+        if let Err(error) = inherit::add_late(&copied, &self.installed, &next.kernel) {
+            self.complain(error.to_string())?;
+        }
         let total = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
         let verify = next.timings.kernel_load.unwrap_or(0);
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };

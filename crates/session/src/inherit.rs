@@ -37,6 +37,7 @@ struct Copied {
     to: u32,
     /// What handlers of the earlier program have added besides.
     sums: Option<Sums>,
+    is_integer: bool,
 }
 
 /// Compares what a new program has with what the earlier one has.
@@ -115,7 +116,8 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
             Some(old) if is_there && old.ty == variable.ty && old.portable && variable.portable => {
                 if !shared {
                     let sums = old.sums.map(|(first, stride)| Sums { first, stride });
-                    plan.copies.push(Copied { from: old.offset, to: variable.offset, sums });
+                    let is_integer = variable.ty == ir::Variable::INTEGER;
+                    plan.copies.push(Copied { from: old.offset, to: variable.offset, sums, is_integer });
                 }
                 TableKept { name: variable.name.clone(), outcome: Kept::Kept }
             }
@@ -133,24 +135,62 @@ pub fn maps<'a>(plan: &Inheritance, earlier: Option<&'a dyn Earlier>) -> Vec<(St
     plan.maps.iter().filter_map(|(name, old)| Some((name.clone(), earlier.map(old)?))).collect()
 }
 
-/// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost.
-pub fn copy_variables(plan: &Inheritance, earlier: &dyn Earlier, new: &Kernel) -> Result<(), SessionError> {
+/// An integer that was copied, and what it was then.
+pub struct CopiedInteger {
+    copied: Copied,
+    value: u64,
+}
+
+/// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost, but for integers, which
+/// [`add_late`] brings up to date.
+pub fn copy_variables(
+    plan: &Inheritance,
+    earlier: &dyn Earlier,
+    new: &Kernel,
+) -> Result<Vec<CopiedInteger>, SessionError> {
     if let Some(kinds) = &plan.kinds {
         copy_in_arenas(plan, kinds, earlier, new);
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let Some(section) = earlier.map(STATE).filter(|_| !plan.copies.is_empty()) else { return Ok(()) };
+    let Some(section) = earlier.map(STATE).filter(|_| !plan.copies.is_empty()) else { return Ok(Vec::new()) };
     let from = moonhook_install::section_bytes(section)?;
     let to = new.program.data_section(STATE)?;
-    let word = |at: usize| Some(u64::from_ne_bytes(*from.get(at..)?.first_chunk()?));
-    for Copied { from, to: new, sums } in &plan.copies {
-        for at in (0..ir::Variable::SIZE).step_by(8) {
-            let Some(there) = word((from + at) as usize) else { continue };
-            let added = sums.filter(|_| at == ir::Variable::PAYLOAD).map_or(0, |sums| sums.added(word));
-            to.store((new + at) as usize, there.wrapping_add(added));
+    let word = |at: u32| Some(u64::from_ne_bytes(*from.get(at as usize..)?.first_chunk()?));
+    let mut integers = Vec::new();
+    for copied in &plan.copies {
+        for at in (0..ir::Variable::SIZE).step_by(8).filter(|at| *at != ir::Variable::PAYLOAD) {
+            word(copied.from + at).map(|word| to.store((copied.to + at) as usize, word));
+        }
+        let Some(value) = copied.payload(word) else { continue };
+        to.store((copied.to + ir::Variable::PAYLOAD) as usize, value);
+        if copied.is_integer {
+            integers.push(CopiedInteger { copied: *copied, value });
+        }
+    }
+    Ok(integers)
+}
+
+/// Adds to integers what the earlier program has added since they were copied: the programs of several hooks are not all exchanged at once.
+pub fn add_late(integers: &[CopiedInteger], earlier: &dyn Earlier, new: &Kernel) -> Result<(), SessionError> {
+    let Some(section) = earlier.map(STATE).filter(|_| !integers.is_empty()) else { return Ok(()) };
+    let from = moonhook_install::section_bytes(section)?;
+    let to = new.program.data_section(STATE)?;
+    let word = |at: u32| Some(u64::from_ne_bytes(*from.get(at as usize..)?.first_chunk()?));
+    for CopiedInteger { copied, value } in integers {
+        let late = copied.payload(word).map_or(0, |now| now.wrapping_sub(*value));
+        if late != 0 {
+            to.add((copied.to + ir::Variable::PAYLOAD) as usize, late);
         }
     }
     Ok(())
+}
+
+impl Copied {
+    /// The payload with all that was added to it, of the earlier program's section read word by word.
+    fn payload(&self, word: impl Fn(u32) -> Option<u64>) -> Option<u64> {
+        let added = self.sums.map_or(0, |sums| sums.added(|at| word(at as u32)));
+        Some(word(self.from + ir::Variable::PAYLOAD)?.wrapping_add(added))
+    }
 }
 
 /// Copies tags and payloads. What one program alone can have, functions and tables, and strings that the new one does not
@@ -266,7 +306,10 @@ mod tests {
         let plan = planned(&new, old.clone(), "");
         let expected = [("n", "kept"), ("m", "reset"), ("s", "reset"), ("y", "new"), ("x", "dropped")];
         assert_eq!(outcomes(&plan.variables), expected);
-        assert_eq!((&plan.copies[..], plan.maps.len()), (&[Copied { from: 24, to: 0, sums: None }][..], 1));
+        assert_eq!(
+            (&plan.copies[..], plan.maps.len()),
+            (&[Copied { from: 24, to: 0, sums: None, is_integer: false }][..], 1)
+        );
         assert_eq!(outcomes(&planned(&new, old, STATE).variables)[0], ("n", "reset"));
     }
 

@@ -301,7 +301,7 @@ fn type_name(variant: Variant) -> &'static str {
     match variant {
         Variant::Nil => "nil",
         Variant::Bool => "boolean",
-        Variant::Int => "integer",
+        Variant::Int => ir::Variable::INTEGER,
         Variant::Slice(_) | Variant::Cased(..) => "string",
         Variant::Ipv4 => "IPv4 address",
         Variant::Ipv6 => "IPv6 address",
