@@ -33,7 +33,9 @@ impl Notes {
         let Notes { mut fields, named } = self;
         if fields.is_used() {
             let names = names().unwrap_or_default();
-            fields.assign_all(names.into_iter().filter(|name| named.contains(name)));
+            // The record itself is assigned to what is no table, too.
+            let is_field = |name: &Arc<[u8]>| **name != *FIELD.as_bytes() && named.contains(name);
+            fields.assign_all(names.into_iter().filter(is_field));
         }
         fields
     }
