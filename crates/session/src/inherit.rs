@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(outcomes(&plan.variables), expected);
         assert_eq!(
             (&plan.copies[..], plan.maps.len()),
-            (&[Copied { from: 24, to: 0, sums: None, is_integer: false }][..], 1)
+            (&[Copied { from: 24, to: 0, sums: None, is_integer: true }][..], 1)
         );
         assert_eq!(outcomes(&planned(&new, old, STATE).variables)[0], ("n", "reset"));
     }
