@@ -22,20 +22,27 @@ type Names = BTreeSet<Arc<[u8]>>;
 #[derive(Default)]
 pub struct Notes {
     fields: NoteFields,
-    /// The names of fields that functions of the script read or assign, as they stand in the code.
-    named: Names,
+    /// The names of fields that functions of the script read, and that they assign, as they stand in the code.
+    read: Names,
+    assigned: Names,
 }
 
 impl Notes {
     /// The records where functions assign fields with these names to what is no table. Of computed names only those count that handlers read, or
     /// assign, by name.
     pub fn with_assigned(self, names: impl FnOnce() -> Option<Names>) -> NoteFields {
-        let Notes { mut fields, named } = self;
+        let Notes { mut fields, read, assigned } = self;
         if fields.is_used() {
-            let names = names().unwrap_or_default();
+            let mut names = names().unwrap_or_default();
             // The record itself is assigned to what is no table, too.
-            let is_field = |name: &Arc<[u8]>| **name != *FIELD.as_bytes() && named.contains(name);
-            fields.assign_all(names.into_iter().filter(is_field));
+            names.retain(|name| **name != *FIELD.as_bytes());
+            fields.assign_all(names.iter().filter(|name| read.contains(*name)).cloned());
+            // What is assigned by a name that is only computed where it is read may be meant for other things: it counts if there is room.
+            let mut more = fields.clone();
+            more.assign_all(names.into_iter().filter(|name| assigned.contains(name)));
+            if !more.are_too_many() {
+                fields = more;
+            }
         }
         fields
     }
@@ -84,13 +91,13 @@ impl Kinds<'_, '_> {
         if kept <= MOST_FIELDS {
             names.extend(shared);
         }
-        let named = read.union(&assigned).cloned().collect();
+        let by_name = read.clone();
         if computed {
             read.extend(self.reach.mentions.iter().cloned());
         }
         let mut fields = NoteFields::of(names, read);
         fields.place = self.first_note;
-        Notes { fields, named }
+        Notes { fields, read: by_name, assigned }
     }
 
     /// Whether a table may have names that do not stand where it is assigned.

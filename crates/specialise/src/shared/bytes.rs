@@ -45,7 +45,7 @@ impl Context<'_> {
             let deadline = self.deadline(lifetime);
             self.store(value.base, 0, Size::B8, deadline);
         }
-        self.put_version(table, &schema, [address, value.base]);
+        self.put_version(table, &schema, value.base);
         let unless_there = match schema.per_cpu {
             true => Word::Imm(ANY),
             false => self.known.shared.seen_absent.unwrap_or(Word::Imm(ANY)),

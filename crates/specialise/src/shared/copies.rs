@@ -6,22 +6,21 @@
 //! several, or if one has several words. What only an addition depends on is not read ([`super::adding`]). So who counts, and
 //! who reads a single number, pays nothing.
 //!
-//! A copy is good if a second lookup finds the same entry, or its tag says that it is the key's ([`super::key_tags`]), and it has the same
-//! *version*: a random number, which each assignment of a whole record puts into those bits of the record's first word that stand for no field.
-//! What the handler then assigns in place is read in place.
+//! A copy is good if a second lookup finds the same entry, and the same *version*: a random number, which each assignment of a
+//! whole record puts into those bits of the record's first word that stand for no field. What the handler then assigns in
+//! place is read in place.
 
 use super::known::FieldPath;
 use crate::context::{Context, Result, Stop};
 use crate::loops::Iteration;
 use crate::paths::Arm;
 use crate::shared::additions::Additions;
-use crate::shared::key_tags::bits_of_tag;
 use crate::shared::known::SharedTables;
 use crate::shared::map_calls::lookup;
 use crate::state::{Copied, Facts, Looked, State};
 use crate::value::{Abs, Identity, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Branches, PathState, Words};
+use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size, helper};
 use moonhook_schema::{Schema, Type};
 use moonhook_snapshot::{Snapshot, TableId};
@@ -147,8 +146,7 @@ impl Context<'_> {
 
     /// Reads an entry that was looked up, and goes on where it is still what it was then.
     ///
-    /// Where there are versions: the entry is whole when it has the key's tag, or when the second lookup finds it, and has the version that
-    /// was read before.
+    /// Where there are versions: the entry is whole when the second lookup finds it, and has the version that was read before.
     /// As the version is the first word of an assignment to be written, the fields are of the same one if the version is still
     /// there after they were read.
     pub(super) fn confirmed_by_version<T>(
@@ -165,33 +163,15 @@ impl Context<'_> {
             return Ok(copy);
         };
         let before = self.load(entry, disp, Size::B8, false);
-        let tagged = self.is_tagged(schema, key, before);
-        if self.state.alive() {
-            self.leave_moved(map, [key, entry], moved);
-            let now = self.load(entry, disp, Size::B8, false);
-            self.leave_replaced(fields, before, now, moved);
-        }
-        let found = self.state.alive().then(|| self.take_state());
-        let good = found.into_iter().chain(tagged);
-        self.join(good.map(|state| Arm { state, values: vec![] }).collect())?;
+        self.leave_moved(map, [key, entry], moved);
+        let now = self.load(entry, disp, Size::B8, false);
+        self.leave_replaced(fields, before, now, moved);
         let copy = read(self)?;
         // The upper half, for the whole word would be taken for the one that has just been read.
         let after = self.load(entry, disp + 4, Size::B4, false);
-        let before = self.shr(before, 32);
-        self.leave_replaced((fields - 32).max(0), before, after, moved);
+        let now = self.shr(now, 32);
+        self.leave_replaced((fields - 32).max(0), now, after, moved);
         Ok(copy)
-    }
-
-    /// The state in which the first word of an entry has the key's tag; goes on where it has not.
-    fn is_tagged(&mut self, schema: &Schema, key: ir::Value, first: Word) -> Option<State> {
-        let tag = self.tag_of_key(schema, key)?;
-        let bits = bits_of_tag(schema)?;
-        let there = self.and(first, bits);
-        let other = self.compare(CompareOp::Ne, there, tag);
-        let (other, tagged) = self.split(other);
-        self.state = other;
-        self.make_cold();
-        Some(tagged)
     }
 
     /// Leaves where a key has another entry by now, or none.
@@ -214,20 +194,18 @@ impl Context<'_> {
         self.leave_if(replaced, moved);
     }
 
-    /// Puts a new version into the bytes of a value that is being made for a key.
-    pub(super) fn put_version(&mut self, table: TableId, schema: &Schema, [key, value]: [ir::Value; 2]) {
-        let Some(fields) = schema.version_start().filter(|_| self.has_versions(table, schema)) else {
-            return;
-        };
-        let random = self.helper(helper::GET_PRANDOM_U32, &[]);
-        let high = self.shl(random, 32);
-        let low = self.tag_of_key(schema, key).unwrap_or(random);
-        let version = self.binary(BinaryOp::Or, high, low);
-        let version = self.and(version, -1i64 << fields);
-        let disp = schema.value_offset() as i16;
-        let there = self.load(value, disp, Size::B8, false);
-        let there = self.binary(BinaryOp::Or, there, version);
-        self.store(value, disp, Size::B8, there);
+    /// Puts a new version into the bytes of a value that is being made.
+    pub(super) fn put_version(&mut self, table: TableId, schema: &Schema, base: ir::Value) {
+        if let (true, Some(fields)) = (self.has_versions(table, schema), schema.version_start()) {
+            let random = self.helper(helper::GET_PRANDOM_U32, &[]);
+            let high = self.shl(random, 32);
+            let random = self.binary(BinaryOp::Or, random, high);
+            let version = self.and(random, -1i64 << fields);
+            let disp = schema.value_offset() as i16;
+            let there = self.load(base, disp, Size::B8, false);
+            let there = self.binary(BinaryOp::Or, there, version);
+            self.store(base, disp, Size::B8, there);
+        }
     }
 
     /// Copies what handlers read in several words of an entry that a traversal comes to; it is what is known of the entry from then

@@ -28,6 +28,9 @@ impl Context<'_> {
         let mut unfit = Unfit::default();
         let address = self.value_address(schema, value, &mut unfit)?;
         self.fail_unfit(table, "value", unfit)?;
+        if self.state.alive() {
+            self.put_version(table, schema, address);
+        }
         Ok(address)
     }
 

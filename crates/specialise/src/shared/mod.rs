@@ -22,7 +22,6 @@ mod first;
 mod fitting;
 pub(crate) mod held;
 mod key_functions;
-mod key_tags;
 pub(crate) mod keys;
 pub(crate) mod known;
 mod loaded;

@@ -162,9 +162,6 @@ impl Context<'_> {
             self.state = missing;
         }
         let bytes = self.fitting_value(table, schema, value)?;
-        if self.state.alive() {
-            self.put_version(table, schema, [address, bytes]);
-        }
         self.assign_whole(table, map, schema, [address, bytes], unless_there)?;
         let replaces = !(absent || in_place) || schema.is_prefixes();
         if replaces {
