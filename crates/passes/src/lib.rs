@@ -29,6 +29,7 @@ mod proofs;
 mod reach;
 mod rematerialise;
 mod simplify_cfg;
+mod split;
 mod stores;
 mod thread;
 mod unused_calls;
@@ -58,6 +59,12 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dce", run: dce::run },
     Pass { name: "thread", run: thread::run },
 ];
+
+/// What makes more of a function, and so is done where the others have settled.
+pub const SPLIT: Pass = Pass { name: "split", run: split::run };
+
+/// Places per function at which paths are split, at most.
+const SPLITS: usize = 3;
 
 /// Rounds per function at most; most functions settle after two or three.
 const ROUNDS: usize = 6;
@@ -95,8 +102,19 @@ fn spare_the_verifier(function: &mut Function, around: &Around) {
     }
 }
 
-/// Runs all passes until none changes anything, but a bounded number of rounds. A malformed function is left as it is.
+/// Runs all passes until none changes anything, but a bounded number of rounds, and again wherever paths can then be split. A malformed
+/// function is left as it is.
 pub fn optimise_function(function: &mut Function, around: &Around) {
+    settle(function, around);
+    for _ in 0..SPLITS {
+        if !(SPLIT.run)(function, around) {
+            break;
+        }
+        settle(function, around);
+    }
+}
+
+fn settle(function: &mut Function, around: &Around) {
     // Passes in a row that changed nothing: once those are all, each has seen the function as it is.
     let mut idle = 0;
     for (number, pass) in (0..ROUNDS).flat_map(|_| PASSES).enumerate() {
@@ -113,5 +131,5 @@ pub fn optimise_function(function: &mut Function, around: &Around) {
 
 /// The pass of that name.
 pub fn pass(name: &str) -> Option<&'static Pass> {
-    PASSES.iter().chain(LAST).find(|pass| pass.name == name)
+    PASSES.iter().chain([&SPLIT]).chain(LAST).find(|pass| pass.name == name)
 }

@@ -2,8 +2,9 @@
 //!
 //! `x ^ zero` is `x`, but the verifier does not know it, and so walks what follows once and not once for each number that `x` may
 //! be. That matters where a number is compared or becomes part of an address: what is only computed with and stored need not be
-//! hidden, for numbers that decide nothing do not keep states apart (`regsafe`, kernel/bpf/verifier.c). Where a loop follows, all
-//! stays as it is: there the verifier compares states more strictly.
+//! hidden, for numbers that decide nothing do not keep states apart (`regsafe`, kernel/bpf/verifier.c). Nor need one be that is no meeting
+//! of paths and is not passed to one: it is the same on all paths that have it. Where a loop follows, all stays as it is: there the
+//! verifier compares states more strictly.
 
 use crate::Around;
 use crate::values::{Definition, Replacements, definitions};
@@ -18,6 +19,9 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let before_loops = before_loops(function, &flow);
     let decisive = Decisive::find(function);
+    let (definitions, passed) = (definitions(function), passed(function));
+    let is_alike =
+        |hidden: Value, result: Value| is_one_number(&definitions, hidden) && !passed[result.index()];
     let mut replacements = Replacements::new(function);
     for block in &flow.order {
         if before_loops[block.index()] {
@@ -27,13 +31,38 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
             if let (Op::Binary(BinaryOp::Xor, zero, Operand::Value(hidden)), Some(result)) =
                 (&inst.op, inst.result)
                 && opaque.is_zero(*zero)
-                && !decisive.contains(result)
+                && (!decisive.contains(result) || is_alike(*hidden, result))
             {
                 replacements.set(result, *hidden);
             }
         }
     }
     replacements.apply(function)
+}
+
+/// Operations between a number and the load that it is made of, at most.
+const DEPTH: usize = 4;
+
+/// Whether it is a constant, or made of a load, and not of what different paths bring.
+fn is_one_number(definitions: &[Definition], value: Value) -> bool {
+    let mut at = value;
+    for _ in 0..DEPTH {
+        match definitions[at.index()] {
+            Definition::Const(_) | Definition::Load { .. } => return true,
+            Definition::Unary(_, of) | Definition::Binary(_, of, Operand::Imm(_)) => at = of,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// By value, whether it is passed to where paths may meet.
+fn passed(function: &Function) -> Vec<bool> {
+    let mut passed = vec![false; function.value_count as usize];
+    for (terminator, _) in function.blocks.iter().filter_map(|block| block.terminator.as_ref()) {
+        terminator.for_each_target(|target| target.args.iter().for_each(|arg| passed[arg.index()] = true));
+    }
+    passed
 }
 
 /// Which values are loaded from the opaque zero, and which are hidden with it.

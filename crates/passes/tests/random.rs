@@ -5,7 +5,7 @@
 mod generator;
 
 use moonhook_ir::{FunctionId, Module, eval::Machine, eval::Trap, parse, verify::verify};
-use moonhook_passes::{Around, LAST, PASSES, optimise};
+use moonhook_passes::{Around, LAST, PASSES, SPLIT, optimise};
 
 const PROGRAMS: u64 = 150;
 
@@ -41,7 +41,7 @@ fn passes_keep_the_meaning() {
         let module = generator::module(seed, 6 + seed as usize % 30);
         let results = observe(&module);
         assert!(results.iter().all(|(result, _)| result.is_ok()), "seed {seed}: {results:?}\n{module}");
-        for pass in PASSES.iter().chain(LAST) {
+        for pass in PASSES.iter().chain([&SPLIT]).chain(LAST) {
             let mut after = module.clone();
             let (functions, around) = Around::of(&mut after);
             (pass.run)(&mut functions[0], &around);

@@ -47,6 +47,22 @@ impl Context<'_> {
         Ok(result)
     }
 
+    /// Splits off the states in which `value` is none of what `kept`, a part of it, may be. What is left becomes the current state.
+    pub fn split_off(&mut self, value: &Union, kept: &Union) -> Vec<(State, Abs)> {
+        let is_kept = |variant: &&Variant| kept.variants.binary_search(variant).is_ok();
+        let mut result = Vec::new();
+        for variant in value.variants.iter().filter(|variant| !is_kept(variant)) {
+            let state = self.split_variant(value, *variant, has_entry(value));
+            let concrete = self.known.objects.concrete(value, *variant);
+            if state.alive() {
+                result.push((narrow(state, value, &concrete), concrete));
+            }
+        }
+        let state = self.take_state();
+        self.state = narrow(state, value, &Abs::Union(kept.clone().into()));
+        result
+    }
+
     /// The current state as the only path, with one value.
     pub fn only(&mut self, value: Abs) -> Result<Vec<Arm>> {
         let state = self.take_state();

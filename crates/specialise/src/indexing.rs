@@ -30,7 +30,11 @@ pub fn index_arms(
     name: &Option<Name>,
 ) -> Result<Vec<Arm>> {
     let certain = !matches!(object, Abs::Union(_));
-    context.arms_of_each(object, &mut |context, object| index_value(context, object, key, name, certain))
+    let mut each = |context: &mut Context<'_>, object: &Abs| index_value(context, object, key, name, certain);
+    match tables::columns::index(context, object, key, &mut each)? {
+        Some(arms) => Ok(arms),
+        None => context.arms_of_each(object, &mut each),
+    }
 }
 
 fn index_value(

@@ -1,6 +1,34 @@
 //! Constant strings that are the text of an address.
 
+use crate::value::{Abs, Str, Word};
 use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Strings that are all addresses of one kind become what addresses of packets are: numbers, which are text where text is needed. Equal
+/// ones stay as they are: known.
+pub fn keep_addresses_as_numbers(values: &mut [Abs]) {
+    let texts: Vec<(usize, &[u8])> = values
+        .iter()
+        .enumerate()
+        .filter_map(|(place, value)| match value {
+            Abs::Str(Str::Const(text)) => Some((place, &**text)),
+            _ => None,
+        })
+        .collect();
+    let Some(((_, first), others)) = texts.split_first() else { return };
+    if others.iter().all(|(_, other)| other == first) {
+        return;
+    }
+    let of_kind = |address: fn(&[u8]) -> Option<Str>| -> Option<Vec<(usize, Str)>> {
+        texts.iter().map(|(place, text)| Some((*place, address(text)?))).collect()
+    };
+    let kinds: [fn(&[u8]) -> Option<Str>; 3] = [
+        |text| Some(Str::Mac(Word::Imm(mac(text)?))),
+        |text| Some(Str::Ipv4(Word::Imm(ipv4(text)?))),
+        |text| ipv6(text).map(|[high, low]| Str::Ipv6(Word::Imm(high), Word::Imm(low))),
+    ];
+    let addresses = kinds.into_iter().find_map(of_kind);
+    addresses.into_iter().flatten().for_each(|(place, address)| values[place] = Abs::Str(address));
+}
 
 /// The address in host order, if `text` is exactly how that address is written.
 pub fn ipv4(text: &[u8]) -> Option<i64> {

@@ -166,9 +166,9 @@ fn hashed(
     let value = match rows.rows {
         Some(_) => {
             let number = context.load(slot, 12, Size::B4, false);
-            rows.read(context, number, values.len())?
+            rows.read(context, number)?
         }
-        None => rows.read(context, Word::Imm(0), values.len())?,
+        None => rows.read(context, Word::Imm(0))?,
     };
     let mut arms = vec![Arm { state: context.take_state(), values: vec![value] }];
     arms.extend(missing.into_iter().map(|state| Arm { state, values: vec![Abs::Nil] }));

@@ -3,6 +3,7 @@
 //! A few keys are compared one by one; many are found by a perfect hash in read-only data ([`crate::hashing`]); the array
 //! part is indexed.
 
+pub mod columns;
 mod keys;
 mod numbers;
 mod words;
@@ -10,6 +11,7 @@ mod words;
 use self::keys::string_lookup;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::literals;
 use crate::paths::{Arm, Form};
 use crate::shared::can_be_map;
 use crate::value::{Abs, Closure, Object, Str, Word, integral};
@@ -142,40 +144,46 @@ fn first_of(context: &mut Context<'_>, arms: Vec<Arm>) -> Result<Abs> {
     Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil))
 }
 
-/// The values of a table's entries, laid out so that an index finds them.
+/// Constants laid out so that an index finds them.
 struct Values {
     form: Form,
     /// Address of the first row, if the form takes words.
     rows: Option<ir::MapId>,
     words: usize,
+    count: usize,
 }
 
 /// Lays out values; equal ones need nothing but their form.
 fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
-    let lifted: Vec<Abs> = values.iter().map(|value| Abs::of_load_time(context.snapshot, value)).collect();
-    let form = context.form_of(&lifted.iter().collect::<Vec<_>>(), false)?;
-    let words = form.words();
+    let values = values.iter().map(|value| Abs::of_load_time(context.snapshot, value)).collect();
+    lay_out_values(context, values)
+}
+
+fn lay_out_values(context: &mut Context<'_>, mut values: Vec<Abs>) -> Result<Values> {
+    literals::keep_addresses_as_numbers(&mut values);
+    let form = context.form_of(&values.iter().collect::<Vec<_>>(), false)?;
+    let (words, count) = (form.words(), values.len());
     if words == 0 {
-        return Ok(Values { form, rows: None, words });
+        return Ok(Values { form, rows: None, words, count });
     }
-    let mut bytes = Vec::with_capacity(values.len() * words * 8);
-    for value in &lifted {
+    let mut bytes = Vec::with_capacity(count * words * 8);
+    for value in &values {
         for word in context.encode_as(value, &form, words) {
             bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
         }
     }
-    bytes.resize(values.len().next_power_of_two() * words * 8, 0);
+    bytes.resize(count.next_power_of_two() * words * 8, 0);
     let rows = Some(context.output.add_rows("values", bytes, words * 8));
-    Ok(Values { form, rows, words })
+    Ok(Values { form, rows, words, count })
 }
 
 impl Values {
-    /// The value in row `index`, which is below the number of rows (`count`).
-    fn read(&self, context: &mut Context<'_>, index: Word, count: usize) -> Result<Abs> {
+    /// The value in row `index`, which is below the number of rows.
+    fn read(&self, context: &mut Context<'_>, index: Word) -> Result<Abs> {
         let Some(map) = self.rows else { return Ok(self.form.value(&[])) };
         let base = context.emit(Op::DataAddress { map, offset: 0 });
         let size = self.words as i64 * 8;
-        let bounded = bounded(context, index, count);
+        let bounded = bounded(context, index, self.count);
         let offset = context.binary(BinaryOp::Mul, bounded, size);
         let offset = context.value(offset);
         let row = context.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
@@ -215,6 +223,6 @@ fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<V
 
 /// The value with a number that is known to be one of theirs.
 fn read_numbered(context: &mut Context<'_>, values: &[Value], number: Word) -> Result<Arm> {
-    let value = lay_out(context, values)?.read(context, number, values.len())?;
+    let value = lay_out(context, values)?.read(context, number)?;
     Ok(Arm { state: context.take_state(), values: vec![value] })
 }

@@ -89,7 +89,7 @@ impl Places {
             None => self.bit(context, place, places, &mut missing),
             Some(_) => self.number(context, place, places, &mut missing),
         };
-        found(context, (number, values, keys.len()), missing)
+        found(context, (number, values), missing)
     }
 
     /// Leaves where the place's bit is 0.
@@ -174,16 +174,12 @@ fn hashed(
         let empty = context.compare(CompareOp::UGe, number, keys.len() as i64);
         context.leave_if(empty, &mut missing);
     }
-    found(context, (number, values, keys.len()), missing)
+    found(context, (number, values), missing)
 }
 
 /// The arm in which the value with a number was found; goes on where there is none.
-fn found(
-    context: &mut Context<'_>,
-    (number, values, count): (Word, &Values, usize),
-    missing: Vec<State>,
-) -> Result<Arm> {
-    let value = values.read(context, number, count)?;
+fn found(context: &mut Context<'_>, (number, values): (Word, &Values), missing: Vec<State>) -> Result<Arm> {
+    let value = values.read(context, number)?;
     let arm = Arm { state: context.take_state(), values: vec![value] };
     context.enter(missing)?;
     Ok(arm)

@@ -52,6 +52,11 @@ impl Variables {
         index
     }
 
+    /// Whether it is assigned at packet time.
+    pub fn is_assigned(&self, id: &VariableId) -> bool {
+        self.find(id).is_some()
+    }
+
     /// Some field of the table is assigned at packet time.
     pub fn any_field_of(&self, table: TableId) -> bool {
         self.fields.contains_key(&table)
