@@ -50,6 +50,7 @@ mod plain;
 mod questions;
 mod records;
 mod registries;
+mod rows;
 mod rules;
 mod scope;
 mod tallies;
@@ -293,6 +294,7 @@ impl Generator {
             globals::STATEMENTS,
             captures::STATEMENTS,
             building::STATEMENTS,
+            rows::STATEMENTS,
             rules::STATEMENTS,
             tallies::STATEMENTS,
             registries::STATEMENTS,
@@ -340,6 +342,7 @@ impl Generator {
         all.extend(self.global_state());
         all.extend(self.texts_of_load_time());
         all.extend(self.words_of_load_time());
+        all.extend(self.rows_of_load_time());
         all.extend(self.tables_of_load_time());
         all.extend(self.closures_of_load_time());
         all.extend(self.tallies_of_load_time());

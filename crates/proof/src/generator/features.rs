@@ -54,6 +54,7 @@ features! {
     FORWARDING = 31: "forwarding",
     LENGTHS = 32: "lengths",
     OFFSETS = 33: "offsets",
+    ROWS = 34: "rows",
 }
 
 impl Features {
@@ -101,7 +102,8 @@ impl Features {
             | Features::WRITES.0
             | Features::FORWARDING.0
             | Features::LENGTHS.0
-            | Features::OFFSETS.0,
+            | Features::OFFSETS.0
+            | Features::ROWS.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that
