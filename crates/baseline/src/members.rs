@@ -7,6 +7,7 @@
 use super::reach::{self, Reach};
 use super::script::Functions;
 use super::stores::Tables;
+use moonhook_runtime::Prelude;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{Prototype, Snapshot, TableId, Value};
 use moonhook_specialise::{LowerError, LowerErrorKind, is_of_constants};
@@ -19,7 +20,9 @@ type Field<'a> = (TableId, &'a [u8]);
 /// being there.
 pub fn missing_members(snapshot: &Snapshot) -> Vec<LowerError> {
     let owned = owned(snapshot);
-    let functions = Functions::new(snapshot, moonhook_runtime::prelude());
+    // What the library's own functions do tells nothing of the script's, and reading them takes a millisecond.
+    let library = Prelude::default();
+    let functions = Functions::new(snapshot, &library);
     let reach = Reach::new(&functions, |_, _| HashSet::new());
     let (mut found, mut expected) = (Vec::new(), HashSet::new());
     for index in reach.functions.iter().copied().filter(|index| !functions.is_hidden(*index)) {
