@@ -1,6 +1,5 @@
 //! What is known of a packet on one path through the code.
 
-use crate::names;
 use moonhook_ir::Value;
 use moonhook_ir::words::{CopyOnWrite, Word};
 
@@ -48,8 +47,15 @@ pub struct Bounds {
     pub end: Value,
 }
 
-/// What parsing a header gave: the header's name, and its words.
-pub type Parsed = (&'static str, Vec<Word>);
+/// What was parsed: its name, and whether it is of the packet inside.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub is_inner: bool,
+}
+
+/// What parsing a header gave: which it is, and its words.
+pub type Parsed = (Key, Vec<Word>);
 
 /// The packet's start plus `offset`, which is within 0 … 0xffff.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -89,13 +95,13 @@ impl Facts {
     }
 
     /// The words of a header that was parsed.
-    pub fn parsed(&self, header: &str) -> Option<&[Word]> {
-        self.parsed.iter().find(|(name, _)| *name == header).map(|(_, words)| words.as_slice())
+    pub fn parsed(&self, header: Key) -> Option<&[Word]> {
+        self.parsed.iter().find(|(key, _)| *key == header).map(|(_, words)| words.as_slice())
     }
 
-    /// The name under which is kept what is parsed of a header where the state looks.
-    pub fn key(&self, header: &'static str) -> &'static str {
-        if self.is_inner { names::key(header) } else { header }
+    /// Under which key is kept what is parsed of a header where the state looks.
+    pub fn key(&self, name: &'static str) -> Key {
+        Key { name, is_inner: self.is_inner }
     }
 
     /// The words of a header that was parsed where the state looks.
@@ -104,8 +110,8 @@ impl Facts {
     }
 
     /// A word of a header that was parsed, to be changed.
-    pub fn parsed_word(&mut self, header: &str, number: usize) -> Option<&mut Word> {
-        let (_, words) = self.parsed.iter_mut().find(|(name, _)| *name == header)?;
+    pub fn parsed_word(&mut self, header: Key, number: usize) -> Option<&mut Word> {
+        let (_, words) = self.parsed.iter_mut().find(|(key, _)| *key == header)?;
         words.get_mut(number)
     }
 
@@ -113,7 +119,7 @@ impl Facts {
     pub fn keep_parsed(&mut self, all: CopyOnWrite<Vec<Parsed>>, other: &Facts) {
         self.parsed = all;
         let stays =
-            |(name, words): &Parsed| other.parsed(name).is_some_and(|other| other.len() == words.len());
+            |(key, words): &Parsed| other.parsed(*key).is_some_and(|other| other.len() == words.len());
         if !self.parsed.iter().all(stays) {
             self.parsed.retain(stays);
         }
@@ -121,7 +127,7 @@ impl Facts {
 
     /// Drops what was parsed of these headers, which may be others now.
     pub fn forget(&mut self, headers: &[&str]) {
-        self.parsed.retain(|(name, _)| !headers.contains(name) && !names::is_inner(name));
+        self.parsed.retain(|(key, _)| !headers.contains(&key.name) && !key.is_inner);
         self.written = true;
     }
 

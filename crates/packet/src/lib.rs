@@ -21,7 +21,7 @@ pub use access::{Access, COMMON_REACH, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, 
 pub use assign::{Refused, Takes};
 pub use checksum::Checksum;
 pub use copy::{FIRST as FIRST_COPIED, FrameCopy, Scattered};
-pub use facts::{Bounds, ChangedSum, Facts, Parsed, Pointer};
+pub use facts::{Bounds, ChangedSum, Facts, Key, Parsed, Pointer};
 pub use lengths::{ChangeLength, End};
 pub use machine::{Fault, Machine, PacketState};
 pub use tags::{ChangeTags, Tag, Untagged};

@@ -12,6 +12,7 @@ use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, PathState, Words};
+use std::borrow::Cow;
 
 /// Alternatives that are told apart one after another: of some more, general code, which has objects in memory, finds the right one
 /// sooner.
@@ -195,8 +196,13 @@ impl Context<'_> {
 
     /// An error that happens whenever the current instruction is executed in this state: a run-time error, and a warning about
     /// the script if the instruction is never executed without an error.
-    pub fn certain_error(&mut self, message: impl AsRef<[u8]>, name: Option<&str>, help: &'static str) {
-        self.note_certain(message.as_ref(), name, help);
+    pub fn certain_error(
+        &mut self,
+        message: impl AsRef<[u8]>,
+        name: Option<&str>,
+        help: impl Into<Cow<'static, str>>,
+    ) {
+        self.note_certain(message.as_ref(), name, help.into());
         self.fail(Message::new(message));
     }
 
@@ -211,7 +217,7 @@ impl Context<'_> {
             true => missing,
             false => {
                 let help = "test which header it is before its fields are read";
-                LowerErrorKind::CertainError { message: message.clone(), help }
+                LowerErrorKind::CertainError { message: message.clone(), help: help.into() }
             }
         };
         self.findings
@@ -220,7 +226,7 @@ impl Context<'_> {
         self.fail(Message::new(message));
     }
 
-    fn note_certain(&mut self, message: &[u8], name: Option<&str>, help: &'static str) {
+    fn note_certain(&mut self, message: &[u8], name: Option<&str>, help: Cow<'static, str>) {
         if self.state.alive() {
             let message = String::from_utf8_lossy(message).into_owned();
             let kind = LowerErrorKind::CertainError { message, help };
@@ -233,7 +239,7 @@ impl Context<'_> {
     /// A run-time error about a value, which is not certain if the value came out of a union.
     pub fn type_error(&mut self, message: impl AsRef<[u8]>, certain: bool, name: Option<&str>) {
         if certain {
-            self.note_certain(message.as_ref(), name, CHECK);
+            self.note_certain(message.as_ref(), name, CHECK.into());
         }
         self.fail(Message::new(message));
     }
@@ -241,7 +247,7 @@ impl Context<'_> {
     /// [`Context::type_error`] where a library function meets the value: no position stands before the message (`luaG_runerror`).
     pub fn type_error_in_library(&mut self, message: impl AsRef<[u8]>, certain: bool, name: Option<&str>) {
         if certain {
-            self.note_certain(message.as_ref(), name, CHECK);
+            self.note_certain(message.as_ref(), name, CHECK.into());
         }
         self.fail(Message::bare(message));
     }

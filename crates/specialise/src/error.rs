@@ -35,7 +35,7 @@ pub enum LowerErrorKind {
     #[error("`{name}` cannot be called {}", if *.general { "in expanded code" } else { "at packet time" })]
     Builtin { name: String, help: String, general: bool },
     #[error("{message}")]
-    CertainError { message: String, help: &'static str },
+    CertainError { message: String, help: Cow<'static, str> },
     #[error("`{name}` calls itself at packet time")]
     Recursion { name: String },
     #[error("the handler needs more than {limit} instructions before optimisation")]
@@ -144,7 +144,7 @@ impl LowerErrorKind {
             Builtin { help, general: true, .. } => ("MH0204", "it has no expanded form", help.clone()),
             Builtin { help, .. } => ("MH0204", "it has no form that runs in the kernel", help.clone()),
             CertainError { help, .. } => {
-                ("MH0205", "this is an error whenever it is reached", (*help).into())
+                ("MH0205", "this is an error whenever it is reached", help.clone().into_owned())
             }
             Recursion { .. } => (
                 "MH0206",

@@ -2,10 +2,11 @@
 
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::members::nearby;
 use crate::strings::Slice;
 use crate::value::{Abs, Object, Space, Str};
 use crate::{given, meta, objects};
-use moonhook_hook::Metadata;
+use moonhook_hook::{HOOKS, Hook, Metadata};
 use moonhook_ir::words::{Branches, PathState};
 use moonhook_packet::protocols::{
     Assignment, Field, Protocol, fix_checksums_apart, member, protocol, protocols,
@@ -71,10 +72,8 @@ fn assign_named(context: &mut Context<'_>, object: &Object, name: &[u8], value: 
             }
         };
     }
-    let message = none_to_assign(object, &text);
-    let help =
-        "docs/packet.md has a list of them; others can be written by offset: `pkt:setuint8(offset, value)`";
-    context.certain_error(message, Some(&text), help);
+    let help = what_can_be(context, object, &text);
+    context.certain_error(none_to_assign(object, &text), Some(&text), help);
     Ok(())
 }
 
@@ -143,6 +142,47 @@ pub fn has_assigned(object: &Object, name: &[u8]) -> bool {
 
 fn is(name: &[u8]) -> impl Fn(&Field<Context<'static>>) -> bool + '_ {
     move |field| field.assignment.is_some() && field.name.as_bytes() == name
+}
+
+/// What can be assigned where a field of that name cannot.
+fn what_can_be(context: &Context<'_>, object: &Object, name: &str) -> String {
+    let by_offset = "; bytes are written by offset, `pkt:setuint8(offset, value)`";
+    let Object::Header(header) = object else { return of_packet(context, name) };
+    let fields = protocol::<Context<'static>>(header).map(|protocol| protocol.fields).unwrap_or_default();
+    let known: Vec<&str> =
+        fields.iter().filter(|field| field.assignment.is_some()).map(|field| field.name).collect();
+    match known.as_slice() {
+        [] => format!("no field of `{header}` can be{by_offset}"),
+        known => match nearby(name, known, "of its fields, these can be assigned:") {
+            meant if meant.ends_with('?') => meant,
+            all => all + by_offset,
+        },
+    }
+}
+
+fn of_packet(context: &Context<'_>, name: &str) -> String {
+    let all = protocols::<Context<'static>>();
+    let is_here = |known: &&Protocol<Context<'static>>| {
+        assignment(context, &Object::Packet, known, known.name).is_some()
+    };
+    let has = |hook: &&&Hook| hook.metadata(name).is_some_and(Metadata::is_written);
+    let hooks: Vec<&str> = HOOKS.iter().filter(has).map(|hook| hook.name).collect();
+    if !hooks.is_empty() {
+        return format!("it can be assigned at `{}`", hooks.join("`, `"));
+    }
+    if all.iter().any(|known| known.name == name && known.assignment.is_some()) {
+        return format!("it is assigned at other hooks, not at `{}`", context.target.hook.name);
+    }
+    match member::<Context<'static>>(name) {
+        Some(protocol) if protocol.fields.iter().any(|field| field.assignment.is_some()) => {
+            let tag = if name == "vlan" { "; `pkt:push_vlan(id)` adds a tag" } else { "" };
+            format!("assign a field of it, where the packet has that header: `pkt.{name}.FIELD = …`{tag}")
+        }
+        _ => {
+            let known: Vec<&str> = all.iter().filter(is_here).map(|known| known.name).collect();
+            nearby(name, &known, "these can be assigned:")
+        }
+    }
 }
 
 /// The end of the error that an object has no field of that name that can be assigned.

@@ -107,10 +107,11 @@ fn variables_of(arms: &[Arm]) -> Vec<Variable> {
     variables.extend(cells.into_iter().map(Variable::Cell));
     variables.extend([Variable::Budget, Variable::Scratch, Variable::Heap]);
     for (key, words) in state.facts.packet.parsed.iter() {
-        let everywhere =
-            arms.iter().all(|arm| arm.state.facts.packet.parsed(key).is_some_and(|w| w.len() == words.len()));
+        let everywhere = arms
+            .iter()
+            .all(|arm| arm.state.facts.packet.parsed(*key).is_some_and(|w| w.len() == words.len()));
         if everywhere {
-            variables.extend((0..words.len()).map(|number| Variable::Parsed(key, number)));
+            variables.extend((0..words.len()).map(|number| Variable::Parsed(*key, number)));
         }
     }
     variables

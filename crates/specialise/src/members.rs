@@ -31,6 +31,9 @@ const WITHOUT_VERDICTS: [&str; 3] = ["match", "socket", "trace"];
 /// As many names are told all.
 const FEW: usize = 12;
 
+/// What stands before the names of fields.
+pub const FIELDS: &str = "its fields are";
+
 /// Whether a module of Moonhook's own has that name, and nothing but constants.
 pub fn is_of_constants(module: &str) -> bool {
     CONSTANTS.contains(&module)
@@ -46,7 +49,7 @@ impl LowerErrorKind {
                 Verdicts::with(field).and_then(|verdicts| verdicts.help(field)).or_else(|| elsewhere(field))
             }
         };
-        let help = help.unwrap_or_else(|| nearby(field, known));
+        let help = help.unwrap_or_else(|| nearby(field, known, FIELDS));
         LowerErrorKind::MissingMember { table: table.to_string(), field: field.to_string(), help }
     }
 
@@ -103,14 +106,14 @@ fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What may have been meant by a name among those that there are.
-pub fn nearby(name: &str, known: &[&str]) -> String {
+/// What may have been meant by a name among those that there are, or `otherwise` and these.
+pub fn nearby(name: &str, known: &[&str], otherwise: &str) -> String {
     let near = nearest(name, known.iter().copied());
     match (near.split_last(), known.len() > FEW) {
         (Some((last, [])), _) => format!("did you mean `{last}`?"),
         (Some((last, others)), _) => format!("did you mean {} or `{last}`?", listed(others)),
-        (None, false) => format!("its fields are {}", listed(known)),
-        (None, true) => format!("its fields are {}, …", listed(&known[..FEW])),
+        (None, false) => format!("{otherwise} {}", listed(known)),
+        (None, true) => format!("{otherwise} {}, …", listed(&known[..FEW])),
     }
 }
 

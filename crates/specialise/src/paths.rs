@@ -3,6 +3,7 @@
 use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant, Word};
 use moonhook_ir::words::Path;
+use moonhook_packet::Key;
 use std::rc::Rc;
 
 /// Constant strings kept apart in a union; with more of them they become slices of the pool.
@@ -16,8 +17,8 @@ pub enum Variable {
     Budget,
     Scratch,
     Heap,
-    /// A word of a header that was parsed: the header's name and the word's number.
-    Parsed(&'static str, usize),
+    /// A word of a header that was parsed: which it is and the word's number.
+    Parsed(Key, usize),
 }
 
 /// How a variable is represented beyond a join.

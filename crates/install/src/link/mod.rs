@@ -261,3 +261,18 @@ impl Drop for Link {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_hook::HOOKS;
+
+    #[test]
+    fn programs_of_each_hook_are_attached_in_one_way() {
+        for hook in HOOKS {
+            let ways = KINDS.iter().filter(|kind| kind.hook() == *hook).count();
+            assert_eq!(ways, 1, "{}", hook.name);
+        }
+        assert_eq!(KINDS.len(), HOOKS.len());
+    }
+}

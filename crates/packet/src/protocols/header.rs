@@ -137,8 +137,8 @@ pub trait Headers: Machine {
         key: &'static str,
         parse: impl FnOnce(&mut Self) -> Parsing<Self>,
     ) -> Result<Found<Self>, Self::Stop> {
-        let key = self.state().packet().key(key);
-        if let Some(words) = self.state().packet().parsed(key) {
+        let place = self.state().packet().key(key);
+        if let Some(words) = self.state().packet().parsed(place) {
             let words = words.to_vec();
             let there = self.compare(CompareOp::Ne, words.first().copied().unwrap_or(Word::Imm(0)), 0);
             let (yes, no) = self.split(there);
@@ -146,7 +146,7 @@ pub trait Headers: Machine {
         }
         let (present, absent) = self.found_apart(key, parse)?;
         self.enter(present)?;
-        let words = self.state().packet().parsed(key).unwrap_or_default().to_vec();
+        let words = self.state().packet().parsed(place).unwrap_or_default().to_vec();
         Ok((self.take_state(), words, absent))
     }
 
@@ -156,8 +156,8 @@ pub trait Headers: Machine {
         key: &'static str,
         parse: impl FnOnce(&mut Self) -> Parsing<Self>,
     ) -> Result<Apart<Self>, Self::Stop> {
-        let key = self.state().packet().key(key);
-        if self.state().packet().parsed(key).is_some() {
+        let place = self.state().packet().key(key);
+        if self.state().packet().parsed(place).is_some() {
             let (state, _, absent) = self.found(key, parse)?;
             // Where no packet is, as at `cgroup.connect`, parsing has found no words either.
             let present = if state.alive() { vec![state] } else { Vec::new() };
@@ -169,7 +169,7 @@ pub trait Headers: Machine {
         for Path { mut state, values: mut words } in paths {
             let there = !matches!(words.first(), None | Some(Word::Imm(0)));
             words.resize(count, Word::Imm(0));
-            state.packet_mut().parsed.push((key, words));
+            state.packet_mut().parsed.push((place, words));
             if there { present.push(state) } else { absent.push(state) }
         }
         Ok((present, absent))

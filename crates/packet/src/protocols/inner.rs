@@ -1,7 +1,7 @@
 //! `pkt.inner`: what is inside of the packet ([`super::tunnel::inside`]), with the headers that a packet can have.
 //!
 //! The functions that find and read headers are the same as for the packet itself. While they look at what is inside, the facts of the state
-//! say so ([`crate::Facts::is_inner`]): the link's header is then that of what is inside, and what is parsed has names of its own ([`crate::names`]).
+//! say so ([`crate::Facts::is_inner`]): the link's header is then that of what is inside, and what is parsed has keys of its own ([`crate::Key`]).
 
 use super::header::{Field, Headers, Protocol, Read, Values, nothing};
 use super::tunnel::inside;
@@ -11,12 +11,11 @@ use super::{
 use crate::{Machine, PacketState, Value};
 use moonhook_ir::words::{Path, PathState};
 
-pub use crate::names::{MEMBERS, NAME, is_inner, plain_name};
+pub use crate::names::{NAME, is_inner, plain_name};
 
 /// What is inside.
 pub fn protocol<M: Machine>() -> Protocol<M> {
-    let finds: [Read<M>; MEMBERS.len()] = finds();
-    let fields = MEMBERS.iter().zip(finds).zip(members::<M>()).map(|(((name, _), find), member)| {
+    let fields = MEMBERS.iter().zip(finds()).zip(members::<M>()).map(|(((name, _), find), member)| {
         let field = Field::new(name, find);
         if member.is_text { field.of_text() } else { field }
     });
@@ -32,57 +31,49 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 
 /// The headers there, which can only be read.
 pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
-    let finds: [Read<M>; MEMBERS.len()] = finds();
-    let rows = MEMBERS.iter().zip(finds).zip(members::<M>()).map(|(((_, name), find), member)| {
+    let rows = MEMBERS.iter().zip(finds()).zip(members::<M>()).map(|(((_, name), find), member)| {
         let fields = member.fields.into_iter().map(|field| Field { assignment: None, ..field }).collect();
         Protocol { name, find, fields, assignment: None, is_inner: true, ..member }
     });
     rows.collect()
 }
 
-fn members<M: Machine>() -> Vec<Protocol<M>> {
-    vec![
-        eth::protocol(),
-        vlan::protocol(),
-        arp::protocol(),
-        ip::protocol(),
-        tcp::protocol(),
-        udp::protocol(),
-        icmp::protocol(),
-        payload::protocol(),
-        tls::protocol(),
-        dns::protocol(),
-        http::protocol(),
-        sctp::protocol(),
-        gre::protocol(),
-        vxlan::protocol(),
-        mpls::protocol(),
-        dhcp::protocol(),
-        quic::protocol(),
-    ]
+/// Makes the rows of what the packet inside has: modules, which have the names of their protocols, with their numbers.
+macro_rules! members {
+    ($($number:literal $module:ident,)*) => {
+        /// What the packet inside has: the name, and that of the header there.
+        pub const MEMBERS: &[(&str, &str)] =
+            &[$((stringify!($module), concat!("inner.", stringify!($module))),)*];
+
+        fn members<M: Machine>() -> Vec<Protocol<M>> {
+            vec![$($module::protocol(),)*]
+        }
+
+        /// How each of them is found.
+        fn finds<M: Machine>() -> Vec<Read<M>> {
+            vec![$(find::<M, $number>,)*]
+        }
+    };
 }
 
-/// How each of them is found.
-fn finds<M: Machine>() -> [Read<M>; MEMBERS.len()] {
-    [
-        find::<M, 0>,
-        find::<M, 1>,
-        find::<M, 2>,
-        find::<M, 3>,
-        find::<M, 4>,
-        find::<M, 5>,
-        find::<M, 6>,
-        find::<M, 7>,
-        find::<M, 8>,
-        find::<M, 9>,
-        find::<M, 10>,
-        find::<M, 11>,
-        find::<M, 12>,
-        find::<M, 13>,
-        find::<M, 14>,
-        find::<M, 15>,
-        find::<M, 16>,
-    ]
+members! {
+    0 eth,
+    1 vlan,
+    2 arp,
+    3 ip,
+    4 tcp,
+    5 udp,
+    6 icmp,
+    7 payload,
+    8 tls,
+    9 dns,
+    10 http,
+    11 sctp,
+    12 gre,
+    13 vxlan,
+    14 mpls,
+    15 dhcp,
+    16 quic,
 }
 
 fn find<M: Machine, const N: usize>(machine: &mut M) -> Values<M> {

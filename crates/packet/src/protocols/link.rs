@@ -2,7 +2,7 @@
 
 use super::header::{Parsing, absent};
 use crate::names::{FRAME, INSIDE};
-use crate::{Access, Machine, PacketState};
+use crate::{Access, Key, Machine, PacketState};
 use moonhook_hook::{Layer, Tags};
 use moonhook_ir::words::{Path, Word};
 use moonhook_ir::{CompareOp, Size};
@@ -31,7 +31,8 @@ pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
 /// before the state was made to look there.
 fn inside<M: Machine>(machine: &M) -> Option<[Word; 2]> {
     let facts = machine.state().packet();
-    match facts.parsed(INSIDE).filter(|_| facts.is_inner) {
+    let found = Key { name: INSIDE, is_inner: false };
+    match facts.parsed(found).filter(|_| facts.is_inner) {
         Some(&[_, kind, start, ..]) => Some([kind, start]),
         _ => None,
     }

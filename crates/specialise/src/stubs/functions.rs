@@ -18,7 +18,7 @@ use moonhook_packet::protocols::inner;
 
 impl Stubs<'_> {
     /// `(ctx, L, base, n) -> number of results | FAIL`: a call of the library function `name` with `n` arguments, which are
-    /// values from `base` on; results are stored from `base - 16` on. `None` if [`is_own`] is false.
+    /// values from `base` on; results are stored from `base - 16` on. `None` if it has no stub.
     pub fn function(&mut self, name: &str) -> Result<Option<FunctionId>> {
         // Of two names for the same there is one stub.
         let name = if name == ANSWER_PARTS[2] { FIX_CHECKSUMS } else { name };

@@ -1,7 +1,7 @@
 //! Moonhook's own functions and packet objects, for general code: each is a *stub*, a global BPF subprogram.
 //!
 //! A stub is made by the same code that expands the function in place elsewhere ([`crate::builtins`],
-//! [`crate::protocols`]), with arena memory in the place of the per-CPU region: strings that it makes lie in the arena's heap,
+//! [`moonhook_packet::protocols`]), with arena memory in the place of the per-CPU region: strings that it makes lie in the arena's heap,
 //! and errors are raised by the runtime's routines. What is known of the packet is not kept from one stub to the next.
 //!
 //! All stubs return [`FAIL`] after an error that a routine has raised. None of them spends from the step budget: their

@@ -13,7 +13,7 @@ mod values;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
-use crate::members::nearby;
+use crate::members::{FIELDS, nearby};
 use crate::paths::Arm;
 use crate::value::{Abs, Word};
 use moonhook_btf::{Event, Kind, TypeId, Types};
@@ -89,7 +89,7 @@ pub fn no_such_field(context: &mut Context<'_>, owner: String, number: i64) -> R
 
 /// The error that there is no field of that name.
 fn missing(context: &mut Context<'_>, owner: String, name: &str, known: &[&str]) -> Result<Vec<Arm>> {
-    let (field, help) = (name.to_string(), nearby(name, known));
+    let (field, help) = (name.to_string(), nearby(name, known, FIELDS));
     context.missing_field(LowerErrorKind::NoSuchField { header: owner.into(), field, help }, name);
     Ok(vec![])
 }

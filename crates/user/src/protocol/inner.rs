@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::row::{Protocol, View};
-use super::{peer, tunnel};
+use super::{ct, peer, tunnel};
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "inner",
@@ -18,6 +18,6 @@ pub fn find(frame: Frame<'_>) -> Option<Frame<'_>> {
 /// The number of what it shows under that name.
 pub fn member(name: &[u8]) -> Option<usize> {
     let (number, protocol) = Protocol::named(name)?;
-    let is_there = ![PROTOCOL.name, peer::PROTOCOL.name].contains(&protocol.name);
+    let is_there = ![PROTOCOL.name, peer::PROTOCOL.name, ct::PROTOCOL.name].contains(&protocol.name);
     is_there.then_some(number)
 }

@@ -114,13 +114,17 @@ unsafe fn carrier(state: *mut lua_State) -> Carrier {
                 let source = number(state, FIRST + 2, 16, None, problem).map(|port| port as u16);
                 Carrier::Vxlan { identifier: identifier as u32, source, destination: destination as u16 }
             }
-            _ => {
+            b"gue" => {
                 push_fields(state, index, &[c"port", c"sport"]);
                 let problem = c"field 'gue.port': integer of 16 bits expected";
                 let destination = number(state, FIRST, 16, Some(6080), problem).unwrap_or(0);
                 let problem = c"field 'gue.sport': integer of 16 bits expected";
                 let source = number(state, FIRST + 1, 16, None, problem).map(|port| port as u16);
                 Carrier::Gue { source, destination: destination as u16 }
+            }
+            _ => {
+                ffi::luaL_argerror(state, 2, problem.as_ptr());
+                Carrier::Ip
             }
         }
     }
