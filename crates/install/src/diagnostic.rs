@@ -213,6 +213,9 @@ fn held_by(holder: &Holder) -> String {
 /// How to free a hook. A program that a link holds cannot be removed with `ip`.
 fn removal(interface: &str, netns: Option<&str>, holder: Option<&Holder>) -> String {
     match holder {
+        Some(Holder { process: Some((pid, command)), .. }) if command == "moonhook" => format!(
+            "stop process {pid} (moonhook) first; several scripts run in one: `moonhook run {interface} a.lua b.lua`"
+        ),
         Some(Holder { process: Some((pid, command)), .. }) => format!("stop process {pid} ({command}) first"),
         Some(Holder { link_id: Some(link), .. }) => format!("remove it with `bpftool link detach id {link}`"),
         Some(Holder { program_name: Some(_), generic, .. }) => {
