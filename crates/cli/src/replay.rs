@@ -48,7 +48,7 @@ pub struct Arguments {
     /// A pcap or pcapng file of Ethernet frames
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// Write the frames that pass, changed bytes included, to this pcap file
+    /// Write the frames that are not dropped, or that match, changed bytes included, to this pcap file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Where the handlers run
@@ -177,7 +177,7 @@ fn frames(
         };
         let line = decide(&frame, clock.at(frame.timestamp_ns), (tiers, layer))?;
         if let (Some(writer), Outcome::Decided(decision)) = (passed.as_mut(), &line.outcome)
-            && decision.verdict == decision.hook.default
+            && !decision.hook.refuses(decision.verdict)
         {
             writer.write(&changed(&frame, &decision.data))?;
         }

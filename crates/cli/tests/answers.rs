@@ -181,6 +181,26 @@ fn what_passed_is_written() {
 }
 
 #[test]
+fn what_is_not_dropped_is_written() {
+    let choose = |attach: &str, first: &str, second: &str| {
+        format!(
+            "{attach}(function(p) local b = p:getbyte(0) return b == 1 and {first} or b == 2 and {second} or nil end)"
+        )
+    };
+    let place = Place::with(&[
+        ("xdp.lua", &choose("local xdp = require 'linux.xdp' require 'xdp'.attach", "xdp.TX", "xdp.DROP")),
+        ("tc.lua", &choose("local tc = require 'linux.tc' require 'tc'.ingress", "tc.OK", "tc.SHOT")),
+    ]);
+    place.capture("t.pcap", &[0, 1, 2, 3]);
+    for script in ["xdp.lua", "tc.lua"] {
+        place.run(&["replay", "--tier", "user", "--out", "out.pcap", script, "t.pcap"]).ends_with(0);
+        let frames = moonhook_capture::open(place.path("out.pcap")).unwrap();
+        let kept: Vec<u8> = frames.map(|frame| frame.unwrap().data[0]).collect();
+        assert_eq!(kept, [0, 1, 3], "{script}");
+    }
+}
+
+#[test]
 fn the_limit_ends_a_replay() {
     let place = Place::with(&[("x.lua", PASS)]);
     place.capture("t.pcap", &[0; 9]);

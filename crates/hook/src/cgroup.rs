@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// What `DROP` refuses on its way out is an error (`EPERM`) to who has sent it.
-const VERDICTS: &[Verdict] = &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
+const VERDICTS: &[Verdict] = &[Verdict::refusing(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
 
 /// `len` of `struct __sk_buff`, and `bpf_skb_load_bytes`. What lies between `data` and `data_end` is only the part of a packet that is not in pages
 /// of its own, of TCP data often nothing.

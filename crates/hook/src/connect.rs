@@ -4,7 +4,7 @@
 use crate::{Answer, Bytes, Checksums, Context, Hook, Layer, Packet, Peer, Places, Reader, Verdict};
 
 /// Who is refused gets `EPERM`.
-const VERDICTS: &[Verdict] = &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
+const VERDICTS: &[Verdict] = &[Verdict::refusing(0, &["DROP"]), Verdict::plain(1, &["PASS", "ALLOW"])];
 
 /// `user_ip4`, `user_ip6`, `user_port` and `protocol` of `struct bpf_sock_addr` (include/uapi/linux/bpf.h).
 pub const CONNECT_4: Hook =

@@ -114,6 +114,8 @@ pub struct Verdict {
     pub number: i32,
     /// It needs more than its number: where the packet is to go.
     pub needs_target: bool,
+    /// The packet ends here, or is none of those that are looked for.
+    pub refuses: bool,
 }
 
 /// Programs of a hook that can be underway on a CPU at once, where they can be interrupted: that of a process, of another one that the CPU
@@ -134,11 +136,15 @@ pub const VERDICTS: u32 = 16;
 
 impl Verdict {
     const fn plain(number: i32, names: &'static [&'static str]) -> Verdict {
-        Verdict { names, number, needs_target: false }
+        Verdict { names, number, needs_target: false, refuses: false }
     }
 
     const fn with_target(number: i32, names: &'static [&'static str]) -> Verdict {
-        Verdict { names, number, needs_target: true }
+        Verdict { names, number, needs_target: true, refuses: false }
+    }
+
+    const fn refusing(number: i32, names: &'static [&'static str]) -> Verdict {
+        Verdict { names, number, needs_target: false, refuses: true }
     }
 
     /// What it is called in messages and counters.
@@ -249,6 +255,11 @@ impl Hook {
     /// The helper that a function calls which sends packets elsewhere, or says where to, if it can here.
     pub fn forward(&self, function: &str) -> Option<u32> {
         self.forwards.iter().find(|(name, _)| *name == function).map(|(_, helper)| *helper)
+    }
+
+    /// Whether a packet ends here by that verdict, or is none of those that are looked for.
+    pub fn refuses(&self, verdict: i32) -> bool {
+        self.verdicts.iter().any(|known| known.number == verdict && known.refuses)
     }
 
     /// The name of a verdict.

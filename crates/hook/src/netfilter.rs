@@ -45,7 +45,7 @@ pub const NETFILTER: Hook = Hook {
     section: "netfilter",
     program_type: 32,
     context: CONTEXT,
-    verdicts: &[Verdict::plain(0, &["DROP"]), Verdict::plain(1, &["ACCEPT", "PASS"])],
+    verdicts: &[Verdict::refusing(0, &["DROP"]), Verdict::plain(1, &["ACCEPT", "PASS"])],
     default: 1,
     answer: Answer::Verdict,
     checksums: Checksums::Bytes,

@@ -16,8 +16,8 @@ const METADATA: &[Metadata] = &[
     Metadata::read("rxhash", 68),
 ];
 
-const MATCHES: [Verdict; 2] = [Verdict::plain(0, &["MISS", "PASS"]), Verdict::plain(1, &["MATCH"])];
-const KEEPS: [Verdict; 2] = [Verdict::plain(0, &["SKIP", "PASS"]), Verdict::plain(1, &["KEEP"])];
+const MATCHES: [Verdict; 2] = [Verdict::refusing(0, &["MISS", "PASS"]), Verdict::plain(1, &["MATCH"])];
+const KEEPS: [Verdict; 2] = [Verdict::refusing(0, &["SKIP", "PASS"]), Verdict::plain(1, &["KEEP"])];
 
 /// Packets that a rule of iptables asks about (`-m bpf`, net/netfilter/xt_bpf.c), from the IP header on.
 pub const MATCH: Hook = hook("match", "socket/match", (Layer::Network, Places::Files), &MATCHES);

@@ -11,7 +11,7 @@ use crate::{
 const VERDICTS: &[Verdict] = &[
     Verdict::plain(-1, &["NEXT", "UNSPEC"]),
     Verdict::plain(0, &["PASS", "OK"]),
-    Verdict::plain(2, &["DROP", "SHOT"]),
+    Verdict::refusing(2, &["DROP", "SHOT"]),
     Verdict::with_target(7, &["REDIRECT"]),
 ];
 

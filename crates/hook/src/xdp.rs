@@ -26,8 +26,8 @@ pub const XDP: Hook = Hook {
         connection: Some(Connection::Lookup("bpf_xdp_ct_lookup")),
     },
     verdicts: &[
-        Verdict::plain(0, &["ABORTED"]),
-        Verdict::plain(1, &["DROP"]),
+        Verdict::refusing(0, &["ABORTED"]),
+        Verdict::refusing(1, &["DROP"]),
         Verdict::plain(2, &["PASS"]),
         Verdict::plain(3, &["TX"]),
         Verdict::with_target(4, &["REDIRECT"]),
