@@ -123,12 +123,12 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let loaded = loading::load(script, &settings.load, json, json)?;
     let chosen = hook::program(&loaded.snapshot, settings.load.hook)?;
     let layer = chosen.point.hook.layer;
+    let empty = Contestant::empty(chosen.point.hook, settings.frags)?;
     let works = match &arguments.capture {
-        Some(path) => vec![captured(path, layer, arguments, clock.as_mut())?],
+        Some(path) => vec![captured(path, layer, arguments, clock.as_mut(), &empty)?],
         None => generated(layer),
     };
     let program = Contestant::script(&loaded.snapshot, &settings, &chosen)?;
-    let empty = Contestant::empty(chosen.point.hook, settings.frags)?;
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
     let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };
     if arguments.json {
@@ -154,6 +154,7 @@ fn captured(
     layer: Layer,
     arguments: &Arguments,
     mut clock: Option<&mut Clock>,
+    empty: &Contestant,
 ) -> Result<Work, CliError> {
     let longest = if arguments.program.frags { frame_max() } else { frame_max_linear() };
     let mut packets = Vec::new();
@@ -161,8 +162,12 @@ fn captured(
         match frame {
             Ok(frame) if (FRAME_MIN..=longest).contains(&frame.data.len()) => {
                 let time = clock.as_mut().map(|clock| clock.at(frame.timestamp_ns));
-                let packet = layer.of_frame(&frame.data);
-                packets.extend(packet.map(|bytes| Packet { bytes: bytes.to_vec(), time }));
+                let packet = layer.of_frame(&frame.data).map(|bytes| Packet { bytes: bytes.to_vec(), time });
+                if let Some(packet) = packet
+                    && empty.takes(&packet)?
+                {
+                    packets.push(packet);
+                }
             }
             Ok(_) => {}
             Err(error) if error.ends_reading() => return Err(error.into()),

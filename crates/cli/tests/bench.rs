@@ -32,6 +32,26 @@ fn bench_measures_against_an_empty_program() {
     place.run(&["bench", "x.lua", "none.pcap"]).ends_with(3).complains("MH0004");
 }
 
+/// At tc the kernel runs no packet whose IP header is not whole; the others are measured.
+#[test]
+fn bench_leaves_out_what_the_kernel_does_not_run() {
+    if !kernel_available("bench_leaves_out_what_the_kernel_does_not_run") {
+        return;
+    }
+    let place = Place::with(&[("x.lua", "require 'tc'.ingress(function(p) return #p > 40 and 2 or 0 end)")]);
+    let ip = |length: usize| {
+        let mut frame = vec![0; length];
+        (frame[12], frame[14]) = (8, 0x45);
+        frame
+    };
+    write_capture(&place.path("t.pcap"), [ip(60), ip(20), ip(40), ip(30)].into_iter());
+    let answer = place.run(&["bench", "--rounds", "3", "--repeat", "1000", "--json", "x.lua", "t.pcap"]);
+    let work = answer.ends_with(0).json()["works"][0].clone();
+    assert_eq!((&work["frames"], &work["verdicts"]), (&json!(2), &json!({ "DROP": 1, "PASS": 1 })));
+    write_capture(&place.path("none.pcap"), std::iter::once(ip(20)));
+    place.run(&["bench", "x.lua", "none.pcap"]).ends_with(3).complains("MH0004");
+}
+
 /// Each run has the frame as it was: no handler comes to another end in later turns, and what it costs is what the same code costs that
 /// leaves the frame as it is, as far as a loaded machine tells.
 #[test]

@@ -6,11 +6,12 @@ use moonhook_emit::Object;
 use moonhook_engine::Settings;
 use moonhook_engine::{EngineError, Kernel};
 use moonhook_hook::Hook;
-use moonhook_install::{Events, LoadOptions, LogDetail, Program, TestRun};
+use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program, TestRun};
 use moonhook_ir::maps::sections;
 use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
 use moonhook_load::Moment;
 use moonhook_snapshot::Snapshot;
+use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -96,6 +97,16 @@ impl Contestant {
             Ok(Instance { program, name: EMPTY.to_string(), events: None, is_told: false })
         };
         Ok(Contestant { hook, instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
+    }
+
+    /// Whether the kernel runs the program on the packet: test runs have limits of their own, such as a whole IP header at tc.
+    pub fn takes(&self, packet: &Packet) -> Result<bool, CliError> {
+        let instance = &self.instances[0];
+        match instance.program.test_run(&instance.name, &packet.bytes, 1) {
+            Ok(_) => Ok(true),
+            Err(InstallError::TestRunRefused { errno: Errno::EINVAL, .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// How many frames get which verdict.
