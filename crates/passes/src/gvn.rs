@@ -9,10 +9,10 @@
 //! than to keep it in a register. Leaves replaced operations behind (`dce`).
 
 use crate::Around;
-use crate::hash::FastMap;
 use crate::helpers::{Effect, effect, moves_packet};
 use crate::values::Replacements;
 use moonhook_ir::*;
+use rustc_hash::FxHashMap;
 
 pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
@@ -87,11 +87,11 @@ struct Numbering<'a> {
     context: Option<Value>,
     /// Something writes the context, or moves the packet and so changes its pointers.
     context_changes: bool,
-    table: FastMap<Key, Value>,
+    table: FxHashMap<Key, Value>,
     /// What each change of the table replaced.
     log: Vec<(Key, Option<Value>)>,
     /// Constants and addresses: the value whose number they share, the last one, and where that is.
-    cheap: FastMap<Key, (Value, Value, u32)>,
+    cheap: FxHashMap<Key, (Value, Value, u32)>,
     numbers: Vec<Value>,
     regions: Vec<Region>,
     /// For each region which state of its bytes this is; every state has its own number.
@@ -99,7 +99,7 @@ struct Numbering<'a> {
     versions_after: Vec<[u32; REGIONS]>,
     next_version: u32,
     /// The versions that a store made: its region, the version before, and where it wrote.
-    stores: FastMap<u32, (Region, u32, Written)>,
+    stores: FxHashMap<u32, (Region, u32, Written)>,
     /// Counts blocks and calls.
     stretch: u32,
     replacements: Replacements,
@@ -112,15 +112,15 @@ impl<'a> Numbering<'a> {
             maps,
             context,
             context_changes: moves_packet(function) || writes_to(function, context),
-            table: FastMap::default(),
+            table: FxHashMap::default(),
             log: Vec::new(),
-            cheap: FastMap::default(),
+            cheap: FxHashMap::default(),
             numbers: (0..function.value_count).map(Value).collect(),
             regions: vec![Region::Unknown; function.value_count as usize],
             versions: [0; REGIONS],
             versions_after: vec![[0; REGIONS]; function.blocks.len()],
             next_version: 1,
-            stores: FastMap::default(),
+            stores: FxHashMap::default(),
             stretch: 0,
             replacements: Replacements::new(function),
         };

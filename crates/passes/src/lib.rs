@@ -15,7 +15,6 @@ mod converge;
 mod dce;
 mod fold;
 mod gvn;
-mod hash;
 mod helpers;
 mod implied;
 mod interval;

@@ -11,14 +11,14 @@
 mod loops;
 mod origins;
 
-use crate::invariants::{definitions, pointers};
+use crate::invariants::{Definitions, pointers};
 use loops::{Crossed, Loops};
 use moonhook_ir::{
     BinaryOp, Block, CompareOp, Condition, ControlFlow, Function, Inst, Loc, MapId, Op, Operand, Pointers,
     Size, Terminator, UnaryOp, Value,
 };
 use origins::Origins;
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Hides what comparisons look at; `opaque` is a writable zero.
 pub fn hide(function: &mut Function, opaque: MapId) {
@@ -30,7 +30,7 @@ pub fn hide(function: &mut Function, opaque: MapId) {
     }
     let pointers = pointers(function, &flow);
     let proving = addends(function, &pointers);
-    let defined_in = definitions(function);
+    let defined_in = Definitions::of(function);
     let origins = Origins::find(function, &flow, &pointers);
     let mut crossings = Crossings {
         loops: Loops::find(function, &flow, &headers),
@@ -48,11 +48,11 @@ pub fn hide(function: &mut Function, opaque: MapId) {
 
 struct Crossings<'f> {
     loops: Loops,
-    defined_in: BTreeMap<Value, Block>,
+    defined_in: Definitions,
     flow: &'f ControlFlow,
     pointers: Pointers,
     /// Numbers whose comparisons can be the proof that an access is allowed.
-    proving: BTreeSet<Value>,
+    proving: FxHashSet<Value>,
     origins: Origins,
     crossed: Crossed,
 }
@@ -131,7 +131,7 @@ impl Crossings<'_> {
         if self.pointers.contains(&value) {
             return false;
         }
-        let defined = |value: Value| self.defined_in.get(&value).copied();
+        let defined = |value: Value| self.defined_in.block(value);
         self.origins.varies(self.origins.name(value))
             && self.crossed.has(&self.loops, &self.origins, defined, (value, block))
     }
@@ -156,8 +156,8 @@ fn is_bound(condition: &Condition) -> bool {
 }
 
 /// Numbers that are added to addresses or given to helpers, and what they are computed from.
-fn addends(function: &Function, pointers: &Pointers) -> BTreeSet<Value> {
-    let mut sources: BTreeMap<Value, Vec<Value>> = BTreeMap::new();
+fn addends(function: &Function, pointers: &Pointers) -> FxHashSet<Value> {
+    let mut sources: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
     let mut work = Vec::new();
     for block in &function.blocks {
         for inst in &block.insts {
@@ -183,7 +183,7 @@ fn addends(function: &Function, pointers: &Pointers) -> BTreeSet<Value> {
             }
         });
     }
-    let mut found = BTreeSet::new();
+    let mut found = FxHashSet::default();
     while let Some(value) = work.pop() {
         if found.insert(value) {
             work.extend(sources.get(&value).into_iter().flatten());

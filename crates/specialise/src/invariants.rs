@@ -16,7 +16,7 @@ pub fn make_unknown(function: &mut Function, opaque: MapId) {
     crate::crossings::hide(function, opaque);
     let Ok(flow) = ControlFlow::new(function) else { return };
     let pointers = pointers(function, &flow);
-    let mut defined_in = definitions(function);
+    let mut defined_in = Definitions::of(function);
     for header in flow.order.clone() {
         if !flow.is_loop_header(header) {
             continue;
@@ -28,22 +28,37 @@ pub fn make_unknown(function: &mut Function, opaque: MapId) {
         let compared = compared_invariants(function, &body, &defined_in);
         let renamed =
             copies(function, *entry, opaque, compared.into_iter().filter(|v| !pointers.contains(v)));
-        renamed.values().for_each(|copy| {
-            defined_in.insert(*copy, *entry);
-        });
+        renamed.values().for_each(|copy| defined_in.insert(*copy, *entry));
         rename(function, &body, &renamed);
     }
 }
 
-pub fn definitions(function: &Function) -> BTreeMap<Value, Block> {
-    let mut defined_in: BTreeMap<Value, Block> =
-        function.params.iter().map(|param| (*param, Block(0))).collect();
-    for (index, block) in function.blocks.iter().enumerate() {
-        let here = Block(index as u32);
-        let results = block.insts.iter().filter_map(|inst| inst.result);
-        defined_in.extend(block.params.iter().copied().chain(results).map(|value| (value, here)));
+/// By value, the block in which it is defined.
+pub struct Definitions(Vec<Option<Block>>);
+
+impl Definitions {
+    pub fn of(function: &Function) -> Definitions {
+        let mut definitions = Definitions(vec![None; function.value_count as usize]);
+        function.params.iter().for_each(|param| definitions.insert(*param, Block(0)));
+        for (index, block) in function.blocks.iter().enumerate() {
+            let here = Block(index as u32);
+            let results = block.insts.iter().filter_map(|inst| inst.result);
+            block.params.iter().copied().chain(results).for_each(|value| definitions.insert(value, here));
+        }
+        definitions
     }
-    defined_in
+
+    pub fn insert(&mut self, value: Value, block: Block) {
+        if self.0.len() <= value.index() {
+            self.0.resize(value.index() + 1, None);
+        }
+        self.0[value.index()] = Some(block);
+    }
+
+    /// `None` where nothing defines it.
+    pub fn block(&self, value: Value) -> Option<Block> {
+        self.0.get(value.index()).copied().flatten()
+    }
 }
 
 /// Values that are addresses: comparing those narrows no number, and they must not be computed with. Of its context the code that is made
@@ -69,7 +84,7 @@ pub fn natural_loop(flow: &ControlFlow, header: Block) -> BTreeSet<Block> {
 fn compared_invariants(
     function: &Function,
     body: &BTreeSet<Block>,
-    defined_in: &BTreeMap<Value, Block>,
+    defined_in: &Definitions,
 ) -> BTreeSet<Value> {
     let mut compared = BTreeSet::new();
     let mut sums = BTreeMap::new();
@@ -100,7 +115,7 @@ fn compared_invariants(
         }
         compared.insert(value);
     }
-    compared.retain(|value| defined_in.get(value).is_some_and(|block| !body.contains(block)));
+    compared.retain(|value| defined_in.block(*value).is_some_and(|block| !body.contains(&block)));
     compared
 }
 

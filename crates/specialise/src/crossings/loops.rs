@@ -3,7 +3,7 @@
 use super::origins::Origins;
 use crate::invariants::natural_loop;
 use moonhook_ir::{Block, ControlFlow, Function, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// By block, sets of loops: bit n of the words stands for the nth head.
 pub struct Loops {
@@ -85,7 +85,7 @@ pub fn meet(a: &[u64], b: &[u64]) -> bool {
 /// The loops that the numbers which a comparison looks at come from before. Computed once for each number and each set of loops that
 /// comparisons are in: a number may be computed from as many as the function has.
 #[derive(Default)]
-pub struct Crossed(HashMap<Vec<u64>, HashMap<Value, Vec<u64>>>);
+pub struct Crossed(FxHashMap<Vec<u64>, FxHashMap<Value, Vec<u64>>>);
 
 impl Crossed {
     /// Whether a number has crossed a loop when it is compared in the block, or what it is computed from has, unless the block is
@@ -99,7 +99,7 @@ impl Crossed {
     ) -> bool {
         let inside = loops.inside(block);
         if !self.0.contains_key(inside) {
-            self.0.insert(inside.to_vec(), HashMap::new());
+            self.0.insert(inside.to_vec(), FxHashMap::default());
         }
         let known = self.0.get_mut(inside).expect("it has just been made");
         let mut work = vec![origins.name(value)];

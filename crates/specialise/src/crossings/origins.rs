@@ -3,34 +3,34 @@
 use moonhook_ir::{
     Condition, ControlFlow, Function, Inst, Op, Operand, Pointers, Terminator, UnaryOp, Value,
 };
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What numbers are computed from. Values that passes may take for one have the first of them as their name; a number that is not
 /// computed has none or its own.
 pub struct Origins {
-    names: HashMap<Value, Value>,
-    alike: HashMap<Value, Vec<Value>>,
+    names: FxHashMap<Value, Value>,
+    alike: FxHashMap<Value, Vec<Value>>,
     /// The operands of arithmetic, but for those of addresses, by names.
-    sources: HashMap<Value, Vec<Value>>,
+    sources: FxHashMap<Value, Vec<Value>>,
     /// The names of `sources`, each behind its own operands.
     order: Vec<Value>,
     /// Computed from something of which the verifier may know more on one path than on another.
-    varying: BTreeSet<Value>,
+    varying: FxHashSet<Value>,
     /// Not computed, and known alike on every path to its only comparison.
-    once: BTreeSet<Value>,
+    once: FxHashSet<Value>,
 }
 
 impl Origins {
     pub fn find(function: &Function, flow: &ControlFlow, pointers: &Pointers) -> Origins {
         let mut origins = Origins {
-            names: HashMap::new(),
-            alike: HashMap::new(),
-            sources: HashMap::new(),
+            names: FxHashMap::default(),
+            alike: FxHashMap::default(),
+            sources: FxHashMap::default(),
             order: Vec::new(),
-            varying: BTreeSet::new(),
-            once: BTreeSet::new(),
+            varying: FxHashSet::default(),
+            once: FxHashSet::default(),
         };
-        let mut known: HashMap<Key, Value> = HashMap::new();
+        let mut known: FxHashMap<Key, Value> = FxHashMap::default();
         for inst in flow.order.iter().flat_map(|block| &function.block(*block).insts) {
             let Some(result) = inst.result else { continue };
             let key = key(&inst.op, &|value| origins.name(value));
@@ -77,7 +77,7 @@ impl Origins {
     }
 
     /// The names of results of loads and calls that one comparison looks at, or at what is computed from them, and of constants.
-    fn unknown_and_compared_once(&self, function: &Function) -> BTreeSet<Value> {
+    fn unknown_and_compared_once(&self, function: &Function) -> FxHashSet<Value> {
         let mut compared = self.comparisons(function);
         for name in self.order.iter().rev() {
             let Some(by) = compared.get(name).copied() else { continue };
@@ -94,7 +94,7 @@ impl Origins {
     }
 
     /// By name, the comparisons that look at the value itself.
-    fn comparisons(&self, function: &Function) -> HashMap<Value, Looked> {
+    fn comparisons(&self, function: &Function) -> FxHashMap<Value, Looked> {
         let conditions = function.blocks.iter().flat_map(|block| {
             let within = block.insts.iter().filter_map(|inst| match &inst.op {
                 Op::Compare(condition) => Some(condition),
@@ -106,7 +106,7 @@ impl Origins {
             };
             within.chain(last)
         });
-        let mut compared = HashMap::new();
+        let mut compared = FxHashMap::default();
         for (number, condition) in conditions.enumerate() {
             Condition::for_each_value(condition, |value| {
                 note(&mut compared, self.name(value), Looked::By(number));
@@ -124,7 +124,7 @@ enum Looked {
     Often,
 }
 
-fn note(compared: &mut HashMap<Value, Looked>, name: Value, by: Looked) {
+fn note(compared: &mut FxHashMap<Value, Looked>, name: Value, by: Looked) {
     let looked = compared.entry(name).or_insert(by);
     if *looked != by {
         *looked = Looked::Often;
