@@ -3,7 +3,8 @@
 //! Coming round a loop, the verifier forgets the bounds of numbers that are not what they were when it was there last
 //! (`widen_imprecise_scalars`, kernel/bpf/verifier.c). For a loop within another one that was in an earlier turn of the other, so
 //! that it may forget what the inner loop does not touch. It does the same at each `may_goto` that it was at in an earlier turn
-//! (`check_cond_jmp_op`), also if the loop that this stands for has one turn only. An offset that is added to an address must have bounds: where a loop lies
+//! (`check_cond_jmp_op`), also if the loop that this stands for has one turn only. What a loop compares is hidden from the verifier before the
+//! loop ([`crate::opaque`]), and may be part of an address behind it. An offset that is added to an address must have bounds: where a loop lies
 //! between what bounds it and its use, it gets a mask there.
 
 use crate::Around;
@@ -41,7 +42,7 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let opaque = Opaque::find(function, around.maps);
     let paths = Paths::find(function, flow, &opaque);
     let mut plan = Vec::new();
-    let forgotten = Forgotten::find(function, flow, reach, &loops);
+    let forgotten = Forgotten::find(function, flow, (reach, &opaque), &loops);
     for &block in &flow.order {
         for (at, inst) in function.block(block).insts.iter().enumerate() {
             if let Op::Binary(BinaryOp::Add, base, Operand::Value(offset)) = inst.op
@@ -137,7 +138,12 @@ struct Forgotten<'a> {
 }
 
 impl<'a> Forgotten<'a> {
-    fn find(function: &Function, flow: &'a ControlFlow, reach: &'a Reach, loops: &'a [Block]) -> Self {
+    fn find(
+        function: &Function,
+        flow: &'a ControlFlow,
+        (reach, opaque): (&'a Reach, &Opaque),
+        loops: &'a [Block],
+    ) -> Self {
         let defined = vec![(Block(0), false); function.value_count as usize];
         let mut forgotten = Forgotten { flow, reach, loops, defined };
         let definitions = definitions(function);
@@ -159,6 +165,8 @@ impl<'a> Forgotten<'a> {
                 let lost = match definitions[result.index()] {
                     // A mask bounds whatever it is applied to.
                     Definition::Binary(BinaryOp::And, _, Operand::Imm(mask)) if mask >= 0 => false,
+                    // What is hidden has never had any.
+                    Definition::Binary(BinaryOp::Xor, zero, _) if opaque.is_zero(zero) => true,
                     Definition::Binary(_, lhs, rhs) => {
                         forgotten.at(lhs, block) || rhs.value().is_some_and(|rhs| forgotten.at(rhs, block))
                     }

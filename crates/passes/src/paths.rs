@@ -133,6 +133,10 @@ impl<'a> Paths<'a> {
             Op::Binary(BinaryOp::Add, a, Operand::Value(b)) => {
                 Known::Bits(self.bits(a).checked_add(self.bits(b)).map_or(u64::MAX, filled))
             }
+            // Bits that the number has, not those that the verifier knows.
+            Op::Binary(BinaryOp::Xor, zero, Operand::Value(hidden)) if self.opaque.is_zero(zero) => {
+                Known::Bits(self.bits(hidden))
+            }
             Op::Binary(BinaryOp::Or | BinaryOp::Xor, a, Operand::Value(b)) => {
                 Known::Bits(self.bits(a) | self.bits(b))
             }
