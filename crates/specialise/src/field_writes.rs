@@ -147,7 +147,11 @@ fn is(name: &[u8]) -> impl Fn(&Field<Context<'static>>) -> bool + '_ {
 /// What can be assigned where a field of that name cannot.
 fn what_can_be(context: &Context<'_>, object: &Object, name: &str) -> String {
     let by_offset = "; bytes are written by offset, `pkt:setuint8(offset, value)`";
-    let Object::Header(header) = object else { return of_packet(context, name) };
+    let header = match object {
+        Object::Header(header) => header,
+        Object::Packet => return of_packet(context, name),
+        _ => return "it has no fields that can be assigned".to_string(),
+    };
     let fields = protocol::<Context<'static>>(header).map(|protocol| protocol.fields).unwrap_or_default();
     let known: Vec<&str> =
         fields.iter().filter(|field| field.assignment.is_some()).map(|field| field.name).collect();

@@ -21,7 +21,7 @@ pub fn given(context: &mut Context<'_>, takes: Takes, value: &Abs) -> Result<Opt
         (Takes::Ipv4, Abs::Str(Str::Const(text))) => {
             literals::ipv4(text).map(|address| Value::Ipv4(address.into()))
         }
-        (Takes::Mac | Takes::Address | Takes::Ipv4, Abs::Str(Str::Slice { .. })) => {
+        (Takes::Mac | Takes::Address | Takes::Ipv4, Abs::Str(Str::Slice { .. } | Str::Cased { .. })) => {
             return context.unsupported(
                 "a string made at packet time in the place of an address",
                 "make an address of it with `ip.parse(text)` or `mac.parse(text)`, or use addresses of packets and of tables",

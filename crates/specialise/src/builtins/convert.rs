@@ -24,6 +24,15 @@ fn cased(context: &mut Context<'_>, call: &Call, case: Case) -> Result<Vec<Arm>>
         let bytes: Vec<u8> = text.iter().map(|byte| case.of(*byte)).collect();
         return context.only(Abs::text(bytes));
     }
+    // The letters of addresses are in lower case, and those of IPv4 have none.
+    let is_kept = match text {
+        Str::Ipv4(_) => true,
+        Str::Mac(_) | Str::Ipv6(..) => case == Case::Lower,
+        _ => false,
+    };
+    if is_kept {
+        return context.only(Abs::Str(text));
+    }
     // A letter that was in one case is now in the other, whatever it was first.
     let slice = context.view_of(&text)?;
     let text = Slice { case: Some(case), ..slice }.text();

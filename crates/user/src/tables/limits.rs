@@ -1,6 +1,7 @@
 //! Room and lengths of declared tables.
 
 use std::cell::Cell;
+use std::net::IpAddr;
 
 use mlua::{Lua, MultiValue, Table, Value};
 use moonhook_load::raising;
@@ -132,7 +133,19 @@ fn is_address(ty: &Type, text: &[u8]) -> bool {
         lifetime: None,
         per_cpu: false,
     };
-    encode_key(&schema, &Datum::Text(text.to_vec())).is_ok()
+    encode_key(&schema, &Datum::Text(text.to_vec())).is_ok() && is_usual(ty, text)
+}
+
+/// Whether an address is spelt as those of packets are: handlers know no other spelling (docs/packet.md).
+fn is_usual(ty: &Type, text: &[u8]) -> bool {
+    match ty {
+        Type::Mac => !text.iter().any(u8::is_ascii_uppercase),
+        Type::Ipv4 | Type::Address => {
+            let text = std::str::from_utf8(text).unwrap_or_default();
+            text.parse::<IpAddr>().is_ok_and(|address| address.to_string() == text)
+        }
+        _ => true,
+    }
 }
 
 /// The Lua type name; mlua's own tell integers from floats.
