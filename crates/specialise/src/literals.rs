@@ -3,6 +3,9 @@
 use crate::value::{Abs, Str, Word};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+/// What a text is as an address of some kind.
+type Address = fn(&[u8]) -> Option<Str>;
+
 /// Strings that are all addresses of one kind become what addresses of packets are: numbers, which are text where text is needed. Equal
 /// ones stay as they are: known.
 pub fn keep_addresses_as_numbers(values: &mut [Abs]) {
@@ -18,10 +21,10 @@ pub fn keep_addresses_as_numbers(values: &mut [Abs]) {
     if others.iter().all(|(_, other)| other == first) {
         return;
     }
-    let of_kind = |address: fn(&[u8]) -> Option<Str>| -> Option<Vec<(usize, Str)>> {
+    let of_kind = |address: Address| -> Option<Vec<(usize, Str)>> {
         texts.iter().map(|(place, text)| Some((*place, address(text)?))).collect()
     };
-    let kinds: [fn(&[u8]) -> Option<Str>; 3] = [
+    let kinds: [Address; 3] = [
         |text| Some(Str::Mac(Word::Imm(mac(text)?))),
         |text| Some(Str::Ipv4(Word::Imm(ipv4(text)?))),
         |text| ipv6(text).map(|[high, low]| Str::Ipv6(Word::Imm(high), Word::Imm(low))),
