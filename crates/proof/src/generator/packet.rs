@@ -6,11 +6,8 @@ use super::{ExpressionRule, Features, Generator, Rules, StatementRule};
 /// What a copy of the frame counts for: packet memory has room for some dozen of the longest.
 const WORK_OF_COPY: u64 = 150;
 
-pub(super) const STATEMENTS: Rules<StatementRule> = &[
-    (Features::OFFSETS, 4, Generator::write),
-    (Features::TEXTS, 2, Generator::write_text),
-    (Features::PROTOCOLS, 3, Generator::read_in_turns),
-];
+pub(super) const STATEMENTS: Rules<StatementRule> =
+    &[(Features::OFFSETS, 4, Generator::write), (Features::TEXTS, 2, Generator::write_text)];
 
 pub(super) const INTEGERS: Rules<ExpressionRule> = &[
     (Features::PLAIN, 12, |it, _| it.read()),
@@ -132,34 +129,6 @@ impl Generator {
             false => (format!("pkt.{header}"), ""),
         };
         Some(expr!(Integer, format!("({there}{header} and {header}.{field} or $)"), self.constant()))
-    }
-
-    /// Headers that are read in each turn of a loop, and again behind it, where what the loop has compared is part of addresses.
-    fn read_in_turns(&mut self) -> Option<Vec<Statement>> {
-        if !self.scope.packet || !self.room(800) {
-            return None;
-        }
-        self.spend(400);
-        let name = self.fresh("p");
-        let whole = self.one_of(&["pkt", "pkt.inner", "pkt.inner"]);
-        let turns = 2 + self.random.below(2);
-        let reads = |it: &mut Self| {
-            let read = |it: &mut Self| {
-                let (header, field) = *it.random.pick(&FIELDS);
-                format!("{name} and {name}.{header} and {name}.{header}.{field}")
-            };
-            (0..1 + it.random.below(3)).map(|_| read(it)).collect::<Vec<_>>().join(", ")
-        };
-        let (inside, behind) = (reads(self), reads(self));
-        let between = match self.has(Features::WRITES) && self.random.once_in(3) {
-            true => "if pkt.eth then pkt:fix_checksums() end ",
-            false => "",
-        };
-        Some(vec![
-            line!(format!("local {name} = {whole}")),
-            line!(format!("for n = 1, {turns} do print({inside}) {between}end")),
-            line!(format!("print({behind})")),
-        ])
     }
 
     pub(super) fn header_present(&mut self) -> Option<Expression> {
