@@ -124,6 +124,7 @@ fn kernel_functions(module: &Module, btf: &mut Btf) {
         let types: Vec<(&str, TypeId)> = (function.parameters.iter())
             .map(|parameter| match parameter {
                 Parameter::Number => ("", btf.u64()),
+                Parameter::Address => ("", btf.pointer(TypeId(0))),
                 Parameter::Structure(name) => {
                     let structure = btf.structure(name, 0, &[]);
                     ("", btf.pointer(structure))
@@ -133,6 +134,7 @@ fn kernel_functions(module: &Module, btf: &mut Btf) {
         let result = match function.gives {
             Gives::Number => btf.int(),
             Gives::Nothing => TypeId(0),
+            Gives::Address => btf.pointer(TypeId(0)),
             Gives::Structure(name) => {
                 let structure = btf.structure(name, 0, &[]);
                 btf.pointer(structure)

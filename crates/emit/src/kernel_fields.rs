@@ -6,7 +6,7 @@ use crate::assemble::Reference;
 use crate::btf::{Btf, FieldInfo, Member, TypeId};
 use crate::program::Code;
 use moonhook_ir::kernel_field::FieldContent;
-use moonhook_ir::{KernelField, Size};
+use moonhook_ir::{FieldFact, KernelField, Size};
 
 /// The fields that code reads, and the structure that was declared for each.
 #[derive(Default)]
@@ -21,13 +21,10 @@ impl KernelFields {
         for (index, word) in code.words.iter().enumerate() {
             if let Some(Reference::Field(field, fact)) = word.reference {
                 let offset = code.offset + index as u32 * 8;
-                // The first field of what an address of such a structure points to.
-                found.push(FieldInfo {
-                    offset,
-                    structure: self.structure(field, btf),
-                    path: btf.string("0:0"),
-                    fact,
-                });
+                // The structure, or the first field of what an address of such a structure points to.
+                let path = if fact == FieldFact::Structure { "0" } else { "0:0" };
+                let structure = self.structure(field, btf);
+                found.push(FieldInfo { offset, structure, path: btf.string(path), fact });
             }
         }
         found

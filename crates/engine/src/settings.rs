@@ -21,6 +21,9 @@ pub struct Settings {
     pub seed: Option<i64>,
     /// Every interface that handlers name exists, and none is looked up: for test runs.
     pub any_interface: bool,
+    /// The kernel describes its types ([`moonhook_specialise::Options::kernel_types`]); `None`: if this machine's does and this
+    /// process loads the program, for not all other loaders know functions of the kernel.
+    pub kernel_types: Option<bool>,
     /// The program also takes frames in several buffers.
     pub frags: bool,
     /// What handlers are compiled to; `None`: expanded code where that is possible, else general code.
@@ -57,6 +60,7 @@ impl Default for Settings {
             given_time: false,
             seed: None,
             any_interface: false,
+            kernel_types: None,
             frags: false,
             form: None,
             compact: false,
@@ -72,6 +76,11 @@ impl Default for Settings {
 pub fn possible_cpus() -> u32 {
     let listed = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     highest(&listed).map_or(1, |highest| highest + 1)
+}
+
+/// Whether this machine's kernel describes its types (Documentation/bpf/btf.rst).
+pub fn has_kernel_types() -> bool {
+    std::path::Path::new("/sys/kernel/btf/vmlinux").exists()
 }
 
 /// The last number in a list such as `0-3,8-11` (Documentation/admin-guide/cputopology.rst).

@@ -1,6 +1,6 @@
 //! The stages one by one, with their times.
 
-use crate::settings::possible_cpus;
+use crate::settings::{has_kernel_types, possible_cpus};
 use crate::{EngineError, Form, Settings};
 use moonhook_diagnostic::Place;
 use moonhook_emit::{EmitError, FunctionReport, Object};
@@ -76,6 +76,7 @@ pub fn lower(
         given_time: settings.given_time,
         seed: settings.seed,
         any_interface: settings.any_interface,
+        kernel_types: settings.kernel_types.unwrap_or_else(|| settings.arena && has_kernel_types()),
         clones: snapshot.clones(),
         frags: settings.frags,
         copies: settings.frags || snapshot.hooks().iter().any(|hook| hook.copied().is_some()),

@@ -28,6 +28,7 @@ pub const DYNPTR_FROM_SKB: u32 = KERNEL_FUNCTIONS[0].id;
 pub const DYNPTR_SIZE: u32 = KERNEL_FUNCTIONS[1].id;
 pub const DYNPTR_READ: u32 = 201;
 pub const CONNECTION_RELEASE: u32 = KERNEL_FUNCTIONS[4].id;
+pub const READ_ONLY_CAST: u32 = KERNEL_FUNCTIONS[5].id;
 
 /// A function of the kernel that programs call by its name.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub enum Gives {
     Number,
     /// The address of a structure of that name, or 0.
     Structure(&'static str),
+    /// An address that is not 0, of what another parameter says.
+    Address,
     Nothing,
 }
 
@@ -54,6 +57,8 @@ pub enum Parameter {
     Number,
     /// The address of a structure of that name.
     Structure(&'static str),
+    /// The address of anything.
+    Address,
 }
 
 /// All of them (net/core/filter.c, kernel/bpf/helpers.c, net/netfilter/nf_conntrack_bpf.c).
@@ -83,6 +88,13 @@ const KERNEL_FUNCTIONS: &[KernelFunction] = &[
         parameters: &[Parameter::Structure("nf_conn")],
         gives: Gives::Nothing,
     },
+    // The same address, as that of a structure that has this number in the kernel's types. The call becomes a move.
+    KernelFunction {
+        id: (1 << 30) + 5,
+        name: "bpf_rdonly_cast",
+        parameters: &[Parameter::Address, Parameter::Number],
+        gives: Gives::Address,
+    },
 ];
 
 const fn connection_lookup(id: u32, name: &'static str, parameters: &'static [Parameter]) -> KernelFunction {
@@ -102,8 +114,9 @@ pub fn named(name: &str) -> Option<u32> {
 
 /// Whether a call gives an address, or 0.
 pub fn gives_address(id: u32) -> bool {
-    let is_structure = |function: &KernelFunction| matches!(function.gives, Gives::Structure(_));
-    id == MAP_LOOKUP_ELEM || kernel_function(id).is_some_and(is_structure)
+    let is_address =
+        |function: &KernelFunction| matches!(function.gives, Gives::Structure(_) | Gives::Address);
+    id == MAP_LOOKUP_ELEM || kernel_function(id).is_some_and(is_address)
 }
 
 /// The function of the kernel with that number; `None` for those of helpers.
@@ -152,6 +165,7 @@ const HELPERS: &[Row] = &[
     row(REDIRECT_PEER, Effect::Maps, false),
     row(KTIME_GET_TAI_NS, Effect::Nothing, false),
     row(CONNECTION_RELEASE, Effect::Maps, false),
+    row(READ_ONLY_CAST, Effect::Nothing, false),
     // The functions that it calls write values of maps only.
     row(FOR_EACH_MAP_ELEM, Effect::Maps, false),
 ];

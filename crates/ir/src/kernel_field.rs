@@ -44,11 +44,18 @@ pub enum FieldFact {
     ShiftLeft = 4,
     /// By how many bits it is shifted to the right then, so that the field's lowest bit is the lowest.
     ShiftRight = 5,
+    /// The number of its structure among the kernel's types.
+    Structure = 7,
 }
 
 impl FieldFact {
-    const ALL: [FieldFact; 4] =
-        [FieldFact::Offset, FieldFact::Bytes, FieldFact::ShiftLeft, FieldFact::ShiftRight];
+    const ALL: [FieldFact; 5] = [
+        FieldFact::Offset,
+        FieldFact::Bytes,
+        FieldFact::ShiftLeft,
+        FieldFact::ShiftRight,
+        FieldFact::Structure,
+    ];
 
     /// How it is written.
     pub fn name(self) -> &'static str {
@@ -57,6 +64,7 @@ impl FieldFact {
             FieldFact::Bytes => "bytes",
             FieldFact::ShiftLeft => "shift_left",
             FieldFact::ShiftRight => "shift_right",
+            FieldFact::Structure => "structure",
         }
     }
 
@@ -97,7 +105,17 @@ pub static SKB_CONNECTION: KernelField = number("sk_buff", "_nfct", Size::B8);
 pub static CONNECTION_STATUS: KernelField = number("nf_conn", "status", Size::B8);
 pub static CONNECTION_MARK: KernelField = number("nf_conn", "mark", Size::B4);
 
-static FIELDS: [&KernelField; 11] = [
+/// An element of a hash table (kernel/bpf/hashtab.c): its key, behind which the value begins at a multiple of 8 bytes, and where it is linked
+/// from: it begins with its place in a bucket's list (include/linux/list_nulls.h).
+pub static ELEMENT_KEY: KernelField = KernelField {
+    structure: Cow::Borrowed("htab_elem"),
+    is_union: false,
+    name: Cow::Borrowed("key"),
+    content: FieldContent::Array(&FieldContent::Number(Size::B1), 0),
+};
+pub static LINKED_FROM: KernelField = address("hlist_nulls_node", "pprev");
+
+static FIELDS: [&KernelField; 13] = [
     &SKB_MARK,
     &SKB_PRIORITY,
     &SKB_HASH,
@@ -109,6 +127,8 @@ static FIELDS: [&KernelField; 11] = [
     &SKB_CONNECTION,
     &CONNECTION_STATUS,
     &CONNECTION_MARK,
+    &ELEMENT_KEY,
+    &LINKED_FROM,
 ];
 
 impl KernelField {
@@ -140,7 +160,7 @@ impl KernelField {
             _ => 8 * self.size() as i32,
         };
         match fact {
-            FieldFact::Offset => 0,
+            FieldFact::Offset | FieldFact::Structure => 0,
             FieldFact::Bytes => self.size() as i32,
             FieldFact::ShiftLeft | FieldFact::ShiftRight => 64 - bits,
         }

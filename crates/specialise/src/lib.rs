@@ -138,6 +138,8 @@ pub struct Options {
     pub seed: Option<i64>,
     /// Every interface that handlers name exists, and none is looked up: packets go nowhere.
     pub any_interface: bool,
+    /// The kernel describes its types, so that programs can read some of its structures (`/sys/kernel/btf/vmlinux`).
+    pub kernel_types: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
 }
@@ -162,6 +164,7 @@ impl Default for Options {
             seed: None,
             clones: false,
             any_interface: false,
+            kernel_types: true,
             subprograms: true,
         }
     }

@@ -105,7 +105,7 @@ const FEATURES: &[Row] = &[
         "use a kernel (6.4 or newer) with CONFIG_NETFILTER_BPF_LINK"),
     Row("socket filters", "`match` and `socket.filter`", Useful, kernel::socket_filter, "use a kernel with CONFIG_NET"),
     Row("arena", "tables made at packet time", Useful, kernel::arena, "boot Linux 6.9 or newer"),
-    Row("kernel BTF", "kernel functions (kfuncs)", Useful, host::btf, "use a kernel with CONFIG_DEBUG_INFO_BTF"),
+    Row("kernel BTF", "kernel functions (kfuncs), the kernel's own structures", Useful, host::btf, "use a kernel with CONFIG_DEBUG_INFO_BTF"),
     Row("bpffs", "pinning", Useful, host::bpffs, "`mount -t bpf bpf /sys/fs/bpf`"),
     Row("memory limit", "maps of any size", Useful, host::memlock, "raise `ulimit -l`, or boot Linux 5.11 or newer"),
 ];

@@ -1,7 +1,7 @@
 //! Records that one CPU reads while another assigns, replaces and deletes them: each is read as it was assigned.
 
-use crate::support::{entries, frame, loaded_as, packets, run_together};
-use moonhook_engine::Form;
+use crate::support::{entries, frame, loaded_as, loaded_with, packets, run_together};
+use moonhook_engine::{Form, Settings};
 use moonhook_proof::host;
 
 /// What tells one record from another, in the first two fields, is checked in all of them: how the reader gets at a record, and reads.
@@ -31,17 +31,26 @@ const READERS: [(&str, &str); 8] = [
     ),
 ];
 
+/// How the table is declared besides, and whether the kernel describes its types: where it does, elements tell their keys.
+const TABLES: [(&str, Option<bool>); 3] = [("", None), (", evict = 'lru'", None), ("", Some(false))];
+
 /// One CPU writes, another one reads.
 #[test]
 fn records_are_read_whole() {
     if !host::kernel_available("shared tables") {
         return;
     }
+    for (declared, kernel_types) in TABLES {
+        records_are_read_whole_from(declared, kernel_types);
+    }
+}
+
+fn records_are_read_whole_from(declared: &str, kernel_types: Option<bool>) {
     let in_form = |form| READERS.map(|reader| (form, reader));
     for (form, (what, read)) in [Form::Expanded, Form::General].into_iter().flat_map(in_form) {
         let text = format!(
             "local xdp = require 'xdp'
-            local t = map {{ key = 'int', value = {{ a = 'int', b = 'int', c = 'int' }}, capacity = 16 }}
+            local t = map {{ key = 'int', value = {{ a = 'int', b = 'int', c = 'int' }}, capacity = 16{declared} }}
             local turns, seen, wrong = {{}}, {{ [1] = 0 }}, {{ [1] = 0 }}
             xdp.attach(function(pkt)
               turns[1] = (turns[1] or 0) + 1
@@ -60,19 +69,20 @@ fn records_are_read_whole() {
               if a and (a ~= b or b ~= c or a & 3 ~= k) then wrong[1] = wrong[1] + 1 end
             end)"
         );
-        let (program, module, name) = loaded_as(&text, Some(form));
+        let settings = Settings { form: Some(form), kernel_types, ..Settings::default() };
+        let (program, module, name) = loaded_with(&text, &settings);
         run_together(&program, &name, [&frame("udp"), &frame("tcp")], packets() / 10 * 6);
         assert_eq!(
             entries(&program, &module, "turns"),
             [format!("1 {}", packets() / 10 * 12)],
-            "{form:?}: {what}"
+            "{form:?}: {what}{declared}"
         );
         println!(
-            "{form:?}, {what}: {:?} of {:?}",
+            "{form:?}, {what}{declared}, {kernel_types:?}: {:?} of {:?}",
             entries(&program, &module, "wrong"),
             entries(&program, &module, "seen")
         );
-        assert_eq!(entries(&program, &module, "wrong"), ["1 0"], "{form:?}: {what}");
+        assert_eq!(entries(&program, &module, "wrong"), ["1 0"], "{form:?}: {what}{declared}");
     }
 }
 

@@ -6,9 +6,9 @@
 //! several, or if one has several words. What only an addition depends on is not read ([`super::adding`]). So who counts, and
 //! who reads a single number, pays nothing.
 //!
-//! A copy is good if a second lookup finds the same entry, and the same *version*: a random number, which each assignment of a
-//! whole record puts into those bits of the record's first word that stand for no field. What the handler then assigns in
-//! place is read in place.
+//! A copy is good if the key still has the same entry, and the same *version*: a random number, which each assignment of a
+//! whole record puts into those bits of the record's first word that stand for no field. The entry's own element tells its key
+//! ([`super::elements`]), or where it cannot be read, a second lookup. What the handler then assigns in place is read in place.
 
 use super::known::FieldPath;
 use crate::context::{Context, Result, Stop};
@@ -88,7 +88,7 @@ impl Context<'_> {
         (map, schema): (ir::MapId, &Schema),
         key: ir::Value,
     ) -> Result<Vec<Arm>> {
-        self.repeat(&[], &mut |context, _| {
+        let attempt = |context: &mut Self| {
             let mut iteration = Iteration::default();
             let entry = lookup(context, map, key);
             let none = context.compare(CompareOp::Eq, entry, 0);
@@ -101,7 +101,14 @@ impl Context<'_> {
             context.state.facts.hold_copy(table, identity, entry, copy);
             iteration.leave(context, vec![Abs::Int(entry.into())]);
             Ok(iteration)
-        })
+        };
+        // Once as a rule: what a loop costs is for those that come again.
+        let first = attempt(self)?;
+        self.enter(first.next.into_iter().map(|(state, _)| state).collect())?;
+        self.make_cold();
+        let mut paths = self.repeat(&[], &mut |context, _| attempt(context))?;
+        paths.extend(first.exits);
+        Ok(paths)
     }
 
     /// What handlers read of the table's entries, of the one at an address.
@@ -149,6 +156,9 @@ impl Context<'_> {
     /// Where there are versions: the entry is whole when the second lookup finds it, and has the version that was read before.
     /// As the version is the first word of an assignment to be written, the fields are of the same one if the version is still
     /// there after they were read.
+    ///
+    /// Where the element can be read: a version that is there before and after was nobody else's in between. That the element was in a
+    /// bucket then says that the assignment was written, and its key, afterwards, whose it was.
     pub(super) fn confirmed_by_version<T>(
         &mut self,
         (map, schema): (ir::MapId, &Schema),
@@ -163,15 +173,34 @@ impl Context<'_> {
             return Ok(copy);
         };
         let before = self.load(entry, disp, Size::B8, false);
+        if self.reads_elements(map, schema) {
+            let element = self.element_of(schema, entry);
+            self.leave_unlinked(element, moved);
+            let copy = read(self)?;
+            self.leave_new_version(entry, (disp, fields), before, moved);
+            self.leave_other_key(schema, [key, element], moved);
+            return Ok(copy);
+        }
         self.leave_moved(map, [key, entry], moved);
         let now = self.load(entry, disp, Size::B8, false);
         self.leave_replaced(fields, before, now, moved);
         let copy = read(self)?;
+        self.leave_new_version(entry, (disp, fields), now, moved);
+        Ok(copy)
+    }
+
+    /// Leaves where an entry's first word has another version than it had.
+    fn leave_new_version(
+        &mut self,
+        entry: ir::Value,
+        (disp, fields): (i16, i64),
+        before: Word,
+        moved: &mut Vec<State>,
+    ) {
         // The upper half, for the whole word would be taken for the one that has just been read.
         let after = self.load(entry, disp + 4, Size::B4, false);
-        let now = self.shr(now, 32);
-        self.leave_replaced((fields - 32).max(0), now, after, moved);
-        Ok(copy)
+        let before = self.shr(before, 32);
+        self.leave_replaced((fields - 32).max(0), before, after, moved);
     }
 
     /// Leaves where a key has another entry by now, or none.

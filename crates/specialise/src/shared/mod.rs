@@ -18,6 +18,7 @@ mod border;
 mod bytes;
 mod copied_keys;
 mod copies;
+mod elements;
 mod first;
 mod fitting;
 pub(crate) mod held;
