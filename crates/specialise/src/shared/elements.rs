@@ -13,7 +13,7 @@ use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FieldFact, MapKind, MapType, Op, Size, helper};
 use moonhook_schema::Schema;
 
-/// Words of a key that are compared, at most: a lookup compares longer ones faster.
+/// Words of a key that are compared, at most: code for longer ones would be long.
 const MOST_WORDS: usize = 8;
 
 /// All addresses of the kernel have these highest bits (Documentation/arch/x86/x86_64/mm.rst), and what stands for them in what is in no list has not
