@@ -144,6 +144,37 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
 done
 ip -n "$LEFT" neigh del 192.0.2.2 dev left0
 
+# One of several names: found in data by which it is, in expanded code, whether or not one of them has been named before.
+cat >"$WORK/xdp3.lua" <<'LUA'
+local ways = { "seen", "port2", "gone" }
+require("xdp").attach(function(pkt)
+  if pkt.icmp then return redirect "port2" end
+  return redirect(ways[pkt.udp and pkt.udp.dport - 6998 or 2])
+end)
+LUA
+sed /icmp/d "$WORK/xdp3.lua" >"$WORK/xdp4.lua"
+sed s/port2/port1/ "$WORK/tc1.lua" >"$WORK/back.lua"
+sed 's/require("xdp").attach/require("tc").ingress/' "$WORK/xdp3.lua" >"$WORK/tc3.lua"
+sent_to_seen() { ip -n "$MIDDLE" -s -j link show seen | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["tx"]["packets"])'; }
+for name in xdp3 xdp4 tc3; do
+    for form in expanded general; do
+        ip -n "$MIDDLE" link add gone type veth peer name gone1
+        start "$name" port1 --form "$form" $([ "$name" = tc3 ] || echo --mode generic)
+        start back port2
+        eventually "$name, $form: an answer by the second name" reaches
+        before=$(sent_to_seen)
+        ip -n "$MIDDLE" link del gone
+        ip netns exec "$LEFT" python3 -c '
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    for port in (6999, 6999, 6999, 7001):
+        one.sendto(b"x", ("192.0.2.2", port))'
+        eventually "$name, $form: what it lacks" grep -q "$name.lua:[34]: no interface 'gone'" "$WORK/$name.err" "$WORK/$name.out"
+        [ "$(sent_to_seen)" = $((before + 3)) ] || die "$name, $form: $(sent_to_seen) packets by the first name after $before"
+        stop "$name" back
+    done
+done
+
 # An interface that goes and comes back has another number; until then handlers have an error, and what passes is dropped or not as
 # `--on-error` says.
 start tc1 port1

@@ -53,7 +53,7 @@ struct Arguments {
     /// Measure the peers alone, without Moonhook, and print the table only
     #[arg(long)]
     peers_only: bool,
-    /// Measure only works whose title contains this, and print the table only
+    /// Measure only works, or cases of frames that travel, whose title contains this, and print the table only
     #[arg(long)]
     only: Option<String>,
     /// Write the frames to this pcap file, and measure nothing

@@ -113,17 +113,32 @@ impl Opaque {
     }
 }
 
-/// By block: a loop's head can be reached from here.
+/// By block: a loop's head can be reached from here. Loops that only cold blocks lead to do not count: the verifier walks them once more
+/// for each path to them, but packets take the paths that go by.
 pub(crate) fn before_loops(function: &Function, flow: &ControlFlow) -> Vec<bool> {
     let mut before = vec![false; function.blocks.len()];
-    let mut work: Vec<Block> =
-        flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
+    let heads = flow.order.iter().copied().filter(|block| flow.is_loop_header(*block));
+    let mut work: Vec<Block> = heads.filter(|head| !is_in_cold(function, flow, *head)).collect();
     while let Some(block) = work.pop() {
         if !std::mem::replace(&mut before[block.index()], true) {
             work.extend(flow.predecessors(block));
         }
     }
     before
+}
+
+/// Whether it is cold, or a block is that alone leads to it.
+fn is_in_cold(function: &Function, flow: &ControlFlow, block: Block) -> bool {
+    let mut at = block;
+    while !function.block(at).cold {
+        let mut before =
+            flow.predecessors(at).iter().filter(|from| flow.position(**from) < flow.position(at));
+        match (before.next(), before.next()) {
+            (Some(only), None) => at = *only,
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Values that a branch, an address, a call or a result depends on, directly or through others.

@@ -1,8 +1,8 @@
 //! Jump threading: where a predecessor already decides a block's branch, it goes to the branch's target directly.
 //!
 //! A predecessor decides by what it passes, or by a branch on the same values on the only path there. Applies to blocks of at most a few
-//! pure operations. What such a block computes and only one path behind it uses becomes a parameter of that path ([`localise`]),
-//! so that there may be other paths to it. A predecessor that ends in a jump gets its own copy of the operations; it also gets a
+//! pure operations. What such a block computes and blocks behind it use becomes a parameter of those ([`localise`]),
+//! so that there may be other paths to them. A predecessor that ends in a jump gets its own copy of the operations; it also gets a
 //! copy of the branch where that tests the result of a comparison (`fold` then joins the two). Guarantees that no loop gets a
 //! second entry and no `may_goto` is bypassed: blocks that start loops are left alone. So are comparisons that tell the verifier how large a
 //! hidden number is which becomes part of an address, even where we know how they end. Where a loop follows, hidden numbers
@@ -88,9 +88,16 @@ impl Threader<'_> {
     fn block(&mut self, function: &mut Function, block: Block) -> Option<()> {
         let data = function.block(block);
         let before_loop = self.before_loops[block.index()];
-        let Some((Terminator::Branch { .. }, _)) = data.terminator else { return None };
+        let Some((Terminator::Branch { condition, .. }, _)) = data.terminator else { return None };
+        if self.bounds.contains(&block) {
+            return None;
+        }
+        let known = Known { values: Vec::new(), definitions: &self.definitions, opaque: &self.opaque };
+        if let Some(holds) = known.condition(&condition) {
+            self.decide(function, block, holds);
+            return None;
+        }
         if block == Block(0)
-            || self.bounds.contains(&block)
             || self.edges.is_loop_header(block)
             || !can_be_copied(data, &self.opaque, before_loop)
         {
@@ -127,6 +134,19 @@ impl Threader<'_> {
             }
         }
         Some(())
+    }
+
+    /// Makes a jump of the block's branch, whose condition always holds or never.
+    fn decide(&mut self, function: &mut Function, block: Block, holds: bool) {
+        let data = function.block_mut(block);
+        let before = data.terminator.clone();
+        if let Some((Terminator::Branch { then, otherwise, .. }, loc)) = before.clone() {
+            data.terminator = Some((Terminator::Jump(if holds { then } else { otherwise }), loc));
+        }
+        let length = data.insts.len();
+        self.uses.note_change(function.block(block), block, before, length);
+        self.edges.note_change(block);
+        (self.stale, self.changed) = (true, true);
     }
 
     /// The edges to a block: the source, which of its edges, and whether the condition of the block's branch holds there.
@@ -317,6 +337,12 @@ impl Known<'_> {
         }
         match self.definitions.get(value.index()) {
             Some(Definition::Const(value)) => Some(*value),
+            // Hidden from the verifier, but not from us.
+            Some(Definition::Binary(BinaryOp::Xor, zero, Operand::Imm(hidden)))
+                if self.opaque.is_zero(*zero) =>
+            {
+                Some((*hidden).into())
+            }
             _ => None,
         }
     }

@@ -7,11 +7,13 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::shared::keys::Unfit;
 use crate::shared::map_calls::lookup;
-use crate::value::{Abs, Str, Word};
+use crate::state::State;
+use crate::tables::row_of;
+use crate::value::{Abs, Object, Str, Union, Variant, Word};
 use moonhook_ir as ir;
 use moonhook_ir::maps::Port;
 use moonhook_ir::words::{Branches, PathState, Words};
-use moonhook_ir::{CompareOp, Op, Piece, Size};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Piece, Size};
 use moonhook_schema::{Schema, Type, WhenFull};
 
 /// What the map of all interfaces has: numbers by names. Of more interfaces than its capacity some are not known.
@@ -29,7 +31,83 @@ pub fn interfaces() -> Schema {
 /// `BPF_F_NO_PREALLOC`: entries take memory when there are some.
 const NO_PREALLOC: u32 = 1;
 
+/// Places for each name at most where they are found by its tag: other objects have tags between theirs.
+const SPARSE: usize = 4;
+
 impl Context<'_> {
+    /// What the value may be, but for all that is no interface's name which stands in the code; `None` if those are not several, or
+    /// too few of many objects.
+    pub fn names_of_interfaces(&self, value: &Union) -> Option<Union> {
+        let is_name = |variant: &Variant| match variant {
+            Variant::Object(id) => {
+                matches!(self.known.objects.get(*id), Some(Object::Text(name)) if Port::is_name(name))
+            }
+            _ => false,
+        };
+        let variants: Vec<Variant> = value.variants.iter().copied().filter(is_name).collect();
+        let (first, last) = (variants.first()?.tag(), variants.last()?.tag());
+        let fits = variants.len() > 1 && last - first < (variants.len() * SPARSE) as i64;
+        (fits && !self.options.any_interface).then(|| Union { variants, ..value.clone() })
+    }
+
+    /// The number of the interface of one of several names ([`Context::names_of_interfaces`]); an error where there is none.
+    pub fn interface_of(&mut self, names: &Union) -> Result<Word> {
+        let mut absent = Vec::new();
+        let number = self.one_of_ports(names, &mut absent)?;
+        let none = self.compare(CompareOp::Eq, number, 0);
+        self.leave_if(none, &mut absent);
+        let there = self.take_state();
+        self.enter(absent)?;
+        if self.state.alive() {
+            self.make_cold();
+            self.arms_of_each(&Abs::Union(names.clone().into()), &mut |context, name| {
+                if let Abs::Str(name) = name {
+                    context.fail_for_want_of(name)?;
+                }
+                Ok(vec![])
+            })?;
+        }
+        self.state = there;
+        Ok(number)
+    }
+
+    /// The number in the place of one of several names. Places that follow each other as the names' tags do are found by those; others by
+    /// rows of data.
+    fn one_of_ports(&mut self, names: &Union, absent: &mut Vec<State>) -> Result<Word> {
+        let Some(first) = names.variants.first().map(|variant| variant.tag()) else {
+            return Ok(Word::Imm(0));
+        };
+        let mut places = Vec::new();
+        for variant in &names.variants {
+            if let Abs::Str(Str::Const(name)) = self.known.objects.concrete(names, *variant)
+                && let Some(place) = self.port_place(&String::from_utf8_lossy(&name), self.code.loc)
+            {
+                places.push(((variant.tag() - first) as usize, place));
+            }
+        }
+        let Some(map) = self.output.known_map(ir::maps::PORTS) else { return Ok(Word::Imm(0)) };
+        let row = self.sub(names.tag, first);
+        let start = places.first().map_or(0, |(_, place)| *place);
+        let (place, start) = match places.iter().all(|(row, place)| *place == start + row) {
+            true => (row, start),
+            false => {
+                let mut rows = vec![Abs::int(0); places.last().map_or(0, |(row, _)| row + 1)];
+                places.iter().for_each(|(row, place)| rows[*row] = Abs::int(*place as i64));
+                let Abs::Int(place) = row_of(self, rows, row)? else { return Ok(Word::Imm(0)) };
+                (place, 0)
+            }
+        };
+        // That it is one of them is news to the kernel's verifier alone.
+        let count = places.iter().map(|(_, place)| place - start + 1).max().unwrap_or(0);
+        let wrong = self.compare(CompareOp::UGe, place, count as i64);
+        self.leave_if(wrong, absent);
+        let offset = self.binary(BinaryOp::Mul, place, Port::SIZE as i64);
+        let offset = self.value(offset);
+        let base = self.emit(Op::DataAddress { map, offset: (start * Port::SIZE + Port::NUMBER) as u32 });
+        let number = self.emit(Op::Binary(BinaryOp::Add, base, offset.into()));
+        Ok(self.load(number, 0, Size::B4, false))
+    }
+
     /// The number of the interface of that name; an error where there is none.
     pub fn interface_named(&mut self, name: &Str) -> Result<Word> {
         if self.options.any_interface {
@@ -79,7 +157,7 @@ impl Context<'_> {
     }
 
     /// The number that the map of all interfaces has; where it has none, the state goes to `absent`.
-    fn looked_up(&mut self, name: &Str, absent: &mut Vec<crate::state::State>) -> Result<Word> {
+    fn looked_up(&mut self, name: &Str, absent: &mut Vec<State>) -> Result<Word> {
         let schema = interfaces();
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Hash,

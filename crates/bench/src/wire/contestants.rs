@@ -17,7 +17,7 @@ use crate::running::Running;
 use crate::works::Role;
 
 /// How often a program is attached: where its machine code lies changes its cost, so that instances take turns.
-const INSTANCES: usize = 3;
+const INSTANCES: usize = 9;
 
 /// Who does the same in the kernel, without eBPF. The text is the title.
 #[derive(Clone, Copy)]
@@ -31,6 +31,12 @@ pub struct Contestant {
     pub title: &'static str,
     pub role: Role,
     pub instances: Vec<Instance>,
+}
+
+impl Contestant {
+    fn new(title: &'static str, role: Role) -> Self {
+        Contestant { title, role, instances: Vec::new() }
+    }
 }
 
 /// The program goes before its interface.
@@ -61,27 +67,34 @@ impl Stage<'_> {
         let title = match job.peer {
             Peer::Kernel(title) | Peer::Nft(title) => title,
         };
-        Ok(vec![
-            self.contestant("least program", Role::Floor, INSTANCES, |stage, port| stage.floor(job, port))?,
-            self.contestant("Moonhook", Role::Moonhook, INSTANCES, |stage, port| stage.script(job, port))?,
-            self.contestant("C", Role::Reference, INSTANCES, |stage, port| stage.program(job, port))?,
-            self.contestant(title, Role::Other, 1, |stage, port| stage.peer(job, port))?,
-        ])
+        let mut all = [
+            Contestant::new("least program", Role::Floor),
+            Contestant::new("Moonhook", Role::Moonhook),
+            Contestant::new("C", Role::Reference),
+        ];
+        // By turns: what a program finds when it is loaded is alike for all.
+        for _ in 0..INSTANCES {
+            for contestant in &mut all {
+                let instance = self.instance(|stage, port| match contestant.role {
+                    Role::Moonhook => stage.script(job, port),
+                    Role::Reference => stage.program(job, port),
+                    _ => stage.floor(job, port),
+                })?;
+                contestant.instances.push(instance);
+            }
+        }
+        let mut peer = Contestant::new(title, Role::Other);
+        peer.instances.push(self.instance(|stage, port| stage.peer(job, port))?);
+        Ok(all.into_iter().chain([peer]).collect())
     }
 
-    fn contestant(
+    fn instance(
         &mut self,
-        title: &'static str,
-        role: Role,
-        instances: usize,
         attach: impl Fn(&Self, &Port) -> Result<Attached, Error>,
-    ) -> Result<Contestant, Error> {
-        let instances = (0..instances).map(|_| {
-            self.ports += 1;
-            let port = Port::new(self.ports)?;
-            Ok(Instance { _attached: attach(self, &port)?, port })
-        });
-        Ok(Contestant { title, role, instances: instances.collect::<Result<_, Error>>()? })
+    ) -> Result<Instance, Error> {
+        self.ports += 1;
+        let port = Port::new(self.ports)?;
+        Ok(Instance { _attached: attach(self, &port)?, port })
     }
 
     fn floor(&self, job: &Use, port: &Port) -> Result<Attached, Error> {

@@ -49,6 +49,8 @@ struct Row {
     role: Role,
     /// Time for a frame in ns, with one processor and with two.
     ns: [Cost; 2],
+    /// With one processor, the time as a multiple of what C takes in the same round.
+    by_c: Cost,
 }
 
 pub fn run(arguments: &Arguments, progress: &ProgressBar) -> Result<Results, Error> {
@@ -59,7 +61,11 @@ pub fn run(arguments: &Arguments, progress: &ProgressBar) -> Result<Results, Err
     let sender = Sender::load(&builder.compile_c("send")?)?;
     let sink = Sink::new(&builder.compile_c("sink")?)?;
     let mut stage = Stage { builder: &builder, moonhook: &arguments.moonhook, data: &data, ports: 0 };
-    let jobs: Vec<_> = uses::all(&data).into_iter().filter(|job| arguments.wants(job.title)).collect();
+    let mut jobs = uses::all(&data);
+    for job in jobs.iter_mut().filter(|job| !arguments.wants(job.title)) {
+        job.cases.retain(|case| arguments.wants(case.title));
+    }
+    jobs.retain(|job| !job.cases.is_empty());
     progress
         .set_length(jobs.iter().map(|job| job.cases.len() as u64).sum::<u64>() * u64::from(arguments.rounds));
     let mut rows = Vec::new();
@@ -83,6 +89,7 @@ fn measure(
 ) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
     let mut order = Numbers::new(rounds as u64);
+    let mut turns: Vec<usize> = (0..contestants.len()).collect();
     for case in &job.cases {
         sender.set_frames(&case.frames)?;
         let mut times = Vec::new();
@@ -90,24 +97,28 @@ fn measure(
             let ns = one(sender, job, &contestant.instances[0], FIRST, PROCESSORS[0])?;
             times.push(((MEASUREMENT / ns) as u32 / FRAMES as u32).max(FIRST));
         }
-        let mut slots: Vec<(usize, usize)> =
-            (0..contestants.len()).flat_map(|one| [(one, 0), (one, 1)]).collect();
         let mut samples = vec![[Vec::new(), Vec::new()]; contestants.len()];
         for round in 0..rounds {
-            order.shuffle(&mut slots);
-            for &(number, half) in &slots {
-                let instances = &contestants[number].instances;
-                let instance = &instances[round % instances.len()];
-                samples[number][half].push(one(sender, job, instance, times[number], PROCESSORS[half])?);
+            // All with one processor, then all with two: ratios within a round are about the same moment.
+            for half in [0, 1] {
+                order.shuffle(&mut turns);
+                for &number in &turns {
+                    let instances = &contestants[number].instances;
+                    let instance = &instances[round % instances.len()];
+                    samples[number][half].push(one(sender, job, instance, times[number], PROCESSORS[half])?);
+                }
             }
             progress();
         }
+        let c = contestants.iter().position(|contestant| contestant.role == Role::Reference);
+        let c = c.map_or(&[][..], |number| &samples[number][0]);
         rows.extend(contestants.iter().zip(&samples).map(|(contestant, samples)| Row {
             job: job.title,
             case: case.title,
             contestant: contestant.title,
             role: contestant.role,
             ns: [Cost::of(&samples[0]), Cost::of(&samples[1])],
+            by_c: Cost::of(&samples[0].iter().zip(c).map(|(own, c)| own / c).collect::<Vec<f64>>()),
         }));
     }
     Ok(rows)

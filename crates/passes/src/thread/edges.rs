@@ -61,6 +61,15 @@ impl<'f> Edges<'f> {
         }
     }
 
+    /// The first block of those that only lead one to the next, up to this one.
+    pub fn head(&self, block: Block) -> Block {
+        let mut head = block;
+        while let Some(before) = self.single(head) {
+            head = before;
+        }
+        head
+    }
+
     pub fn is_loop_header(&self, block: Block) -> bool {
         self.to(block).iter().any(|from| self.flow.position(*from) >= self.flow.position(block))
     }

@@ -3,7 +3,11 @@
 use super::edges::Edges;
 use super::uses::{Uses, for_each_use};
 use moonhook_ir::*;
+use rustc_hash::FxHashMap as HashMap;
 use std::collections::HashSet;
+
+/// Blocks where paths meet that take the values as parameters, at most.
+const MEETINGS: usize = 4;
 
 /// Whether all values of the block are used in it only.
 pub(super) fn is_private(block: &BlockData, counts: &[u32]) -> bool {
@@ -26,29 +30,37 @@ fn values_of(block: &BlockData) -> Vec<Value> {
 }
 
 /// Makes the values of a block private: each target of its branch that is reached from here alone takes those that are used in it
-/// or behind it as parameters. Changes nothing and gives false where they are also used elsewhere.
+/// or behind it as parameters, and so does each block behind where paths from different targets meet. Changes nothing and gives
+/// false where that would be many blocks.
 pub(super) fn localise(function: &mut Function, edges: &Edges<'_>, uses: &mut Uses, block: Block) -> bool {
     let values = values_of(function.block(block));
-    let Some((terminator, _)) = &function.block(block).terminator else { return false };
-    let targets: Vec<Block> = terminator
-        .targets()
-        .iter()
-        .map(|target| target.block)
-        .filter(|target| edges.single(*target).is_some())
-        .collect();
-    let mut needed: Vec<Needed> = targets.iter().map(|target| Needed::new(*target)).collect();
-    for (user, used) in users(function, edges.flow, uses, block, &values) {
-        let by = |target: &Block| edges.all_lead_by(block, *target, user);
-        let paths: Vec<Option<bool>> = targets.iter().map(by).collect();
-        match paths.iter().position(|path| *path == Some(true)) {
-            Some(place) => needed[place].add(user, &used),
-            // Nothing leads there any more.
-            None if paths.iter().all(Option::is_none) && !targets.is_empty() => {}
-            None => return false,
-        }
+    let users = users(function, edges.flow, uses, block, &values);
+    let Some(mut paths) = Paths::find(function, edges, block, users.iter().map(|(user, _)| *user)) else {
+        return false;
+    };
+    for (user, used) in users {
+        let renamed: Vec<(Value, Value)> = used
+            .into_iter()
+            .filter_map(|value| Some((value, paths.at(function, uses, user, value)?)))
+            .collect();
+        rename(function, uses, user, &renamed);
     }
-    needed.iter().for_each(|needed| needed.pass(function, uses, block));
     true
+}
+
+/// Lets a block use other values than those of the other block.
+fn rename(function: &mut Function, uses: &mut Uses, user: Block, renamed: &[(Value, Value)]) {
+    let mut renamed = |value: Value| {
+        let Some((_, new)) = renamed.iter().find(|(old, _)| *old == value) else { return value };
+        uses.remove(value, 1);
+        uses.add(*new, user, 1);
+        *new
+    };
+    let data = function.block_mut(user);
+    data.insts.iter_mut().for_each(|inst| inst.op.map_values(&mut renamed));
+    if let Some((terminator, _)) = &mut data.terminator {
+        terminator.map_values(&mut renamed);
+    }
 }
 
 /// The other blocks that use some of the values, in their order, and which they use.
@@ -76,51 +88,86 @@ fn users(
     blocks.into_iter().filter_map(with_used).collect()
 }
 
-/// What a target of the branch takes as parameters.
-struct Needed {
-    target: Block,
-    values: Vec<Value>,
-    users: Vec<Block>,
+/// Where the values of a block come by on their way to those that use them.
+struct Paths {
+    block: Block,
+    /// For blocks behind the branch, which block has the parameters that count there: a target of the branch, or where paths meet.
+    heads: HashMap<Block, Block>,
+    /// For those that have parameters, the edges to them, one entry an edge.
+    edges: HashMap<Block, Vec<Block>>,
+    /// The parameter for a value.
+    params: HashMap<(Block, Value), Value>,
 }
 
-impl Needed {
-    fn new(target: Block) -> Needed {
-        Needed { target, values: Vec::new(), users: Vec::new() }
+impl Paths {
+    /// `None` if paths meet at too many blocks on the way to the users.
+    fn find(
+        function: &Function,
+        edges: &Edges<'_>,
+        block: Block,
+        users: impl Iterator<Item = Block>,
+    ) -> Option<Paths> {
+        let (terminator, _) = function.block(block).terminator.as_ref()?;
+        let targets = terminator.targets().into_iter().map(|target| target.block);
+        let targets: Vec<Block> = targets.filter(|target| edges.single(*target).is_some()).collect();
+        let mut paths =
+            Paths { block, heads: HashMap::default(), edges: HashMap::default(), params: HashMap::default() };
+        let mut meetings = 0;
+        let mut work: Vec<Block> = users.collect();
+        while let Some(at) = work.pop() {
+            if at == block || paths.heads.contains_key(&at) {
+                continue;
+            }
+            let by = |target: &Block| edges.all_lead_by(block, *target, at);
+            let by: Vec<Option<bool>> = targets.iter().map(by).collect();
+            let head = match by.iter().position(|path| *path == Some(true)) {
+                Some(place) => targets[place],
+                // Nothing leads there any more.
+                None if by.iter().all(Option::is_none) && !targets.is_empty() => continue,
+                None => edges.head(at),
+            };
+            paths.heads.insert(at, head);
+            if paths.edges.contains_key(&head) {
+                continue;
+            }
+            let to = edges.to(head).to_vec();
+            if !targets.contains(&head) {
+                meetings += 1;
+                work.extend(&to);
+            }
+            if meetings > MEETINGS {
+                return None;
+            }
+            paths.edges.insert(head, to);
+        }
+        Some(paths)
     }
 
-    fn add(&mut self, user: Block, used: &[Value]) {
-        self.users.push(user);
-        for value in used {
-            if !self.values.contains(value) {
-                self.values.push(*value);
+    /// What stands for a value of the block in another one; `None` if nothing leads there.
+    fn at(&mut self, function: &mut Function, uses: &mut Uses, at: Block, value: Value) -> Option<Value> {
+        if at == self.block {
+            return Some(value);
+        }
+        let head = *self.heads.get(&at)?;
+        if let Some(param) = self.params.get(&(head, value)) {
+            return Some(*param);
+        }
+        let param = function.add_param(head);
+        self.params.insert((head, value), param);
+        let mut sources = self.edges.get(&head).cloned().unwrap_or_default();
+        sources.dedup();
+        for from in sources {
+            // What comes from where nothing leads to is never used.
+            let arg = self.at(function, uses, from, value).unwrap_or(value);
+            if let Some((terminator, _)) = &mut function.block_mut(from).terminator {
+                terminator.for_each_target_mut(|to| {
+                    if to.block == head {
+                        to.args.push(arg);
+                        uses.add(arg, from, 1);
+                    }
+                });
             }
         }
-    }
-
-    /// Gives the target, which only `block` goes to, the parameters, and lets what is behind use those.
-    fn pass(&self, function: &mut Function, uses: &mut Uses, block: Block) {
-        let params: Vec<(Value, Value)> =
-            self.values.iter().map(|value| (*value, function.add_param(self.target))).collect();
-        if let Some((terminator, _)) = &mut function.block_mut(block).terminator {
-            terminator.for_each_target_mut(|to| {
-                if to.block == self.target {
-                    to.args.extend(&self.values);
-                }
-            });
-        }
-        self.values.iter().for_each(|value| uses.add(*value, block, 1));
-        let mut renamed = |user: Block, value: Value| {
-            let Some((_, new)) = params.iter().find(|(old, _)| *old == value) else { return value };
-            uses.remove(value, 1);
-            uses.add(*new, user, 1);
-            *new
-        };
-        for &user in &self.users {
-            let data = function.block_mut(user);
-            data.insts.iter_mut().for_each(|inst| inst.op.map_values(|value| renamed(user, value)));
-            if let Some((terminator, _)) = &mut data.terminator {
-                terminator.map_values(|value| renamed(user, value));
-            }
-        }
+        Some(param)
     }
 }

@@ -3,7 +3,7 @@
 //! `servers[number].mac` takes the same time for three servers and for three thousand, and there is no branch that a processor has to
 //! guess.
 
-use super::{lay_out_values, raw_get};
+use super::{raw_get, row_of};
 use crate::context::{Context, Result};
 use crate::paths::Arm;
 use crate::value::{Abs, Object, Str, Union, Variant, Word};
@@ -38,9 +38,8 @@ pub fn index(
         arms.extend(other(context, &value)?);
     }
     context.state = here;
-    let values = lay_out_values(context, rows)?;
     let row = context.sub(tables.tag, first);
-    let value = values.read(context, row)?;
+    let value = row_of(context, rows, row)?;
     arms.push(Arm { state: context.take_state(), values: vec![value] });
     Ok(Some(arms))
 }

@@ -153,6 +153,11 @@ struct Values {
     count: usize,
 }
 
+/// One of several values, which are constants, by its number, which is below theirs.
+pub fn row_of(context: &mut Context<'_>, values: Vec<Abs>, number: Word) -> Result<Abs> {
+    lay_out_values(context, values)?.read(context, number)
+}
+
 /// Lays out values; equal ones need nothing but their form.
 fn lay_out(context: &mut Context<'_>, values: &[Value]) -> Result<Values> {
     let values = values.iter().map(|value| Abs::of_load_time(context.snapshot, value)).collect();
