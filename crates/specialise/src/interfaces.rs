@@ -54,18 +54,33 @@ impl Context<'_> {
     pub fn interface_of(&mut self, names: &Union) -> Result<Word> {
         let mut absent = Vec::new();
         let number = self.one_of_ports(names, &mut absent)?;
-        let none = self.compare(CompareOp::Eq, number, 0);
-        self.leave_if(none, &mut absent);
-        let there = self.take_state();
-        self.enter(absent)?;
-        if self.state.alive() {
-            self.make_cold();
-            self.arms_of_each(&Abs::Union(names.clone().into()), &mut |context, name| {
+        self.or_fail(number, absent, |context| {
+            context.arms_of_each(&Abs::Union(names.clone().into()), &mut |context, name| {
                 if let Abs::Str(name) = name {
                     context.fail_for_want_of(name)?;
                 }
                 Ok(vec![])
             })?;
+            Ok(())
+        })
+    }
+
+    /// The number, which is that of an interface from then on: where it is 0, and in the states of `absent`, `fail` raises an error.
+    fn or_fail(
+        &mut self,
+        number: Word,
+        mut absent: Vec<State>,
+        fail: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<Word> {
+        if self.state.alive() {
+            let none = self.compare(CompareOp::Eq, number, 0);
+            self.leave_if(none, &mut absent);
+        }
+        let there = self.take_state();
+        self.enter(absent)?;
+        if self.state.alive() {
+            self.make_cold();
+            fail(self)?;
         }
         self.state = there;
         Ok(number)
@@ -118,18 +133,7 @@ impl Context<'_> {
             Str::Const(name) => self.port(name),
             name => self.looked_up(name, &mut absent)?,
         };
-        if self.state.alive() {
-            let none = self.compare(CompareOp::Eq, number, 0);
-            self.leave_if(none, &mut absent);
-        }
-        let there = self.take_state();
-        self.enter(absent)?;
-        if self.state.alive() {
-            self.make_cold();
-            self.fail_for_want_of(name)?;
-        }
-        self.state = there;
-        Ok(number)
+        self.or_fail(number, absent, |context| context.fail_for_want_of(name))
     }
 
     /// The number in the place of a name that stands in the code; 0 where there can be no such interface.

@@ -1,4 +1,4 @@
-//! Values of a block that only the paths behind its branch use become parameters of those paths.
+//! Values of a block that others behind its branch use become parameters: of the branch's targets, and of where paths meet again.
 
 use super::edges::Edges;
 use super::uses::{Uses, for_each_use};
