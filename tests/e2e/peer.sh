@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a script sends back out of a veth arrives with `--peer` only, which puts a program to the other end, and the command says so without
-# one; a program that is there stays; in both forms.
+# one; a program that is there stays; in both forms. Likewise where it redirects to, and of checksums that a host leaves to its card.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -103,6 +103,37 @@ for form in expanded general; do
         detach
     done
 done
+# With `--peer` those other ends get a program, too, also of an interface that is made anew while the script runs.
+there() { ip -n "$RIGHT" -j link show other | jq -r '.[0] | has("xdp")'; }
+echo 'require("xdp").attach(function(pkt) return redirect("one") end)' >"$WORK/there.lua"
+attach right0 "$WORK/there.lua" --netns "$RIGHT" --interval 1 --peer
+grep -q "at the other end of one, other, is an empty program" "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+is true there
+ip -n "$RIGHT" link del one
+ip -n "$RIGHT" link add one type veth peer name other
+ip -n "$RIGHT" link set one up
+ip -n "$RIGHT" link set other up
+eventually "the new one has a program" eval '[ "$(there)" = true ]'
+answers >"$WORK/log"
+sleep 0.5
+[ ! -s "$WORK/run.err" ] || die "$(cat "$WORK/run.err")"
+detach
+eventually "the program goes" eval '[ "$(there)" = false ]'
+
+# A host leaves checksums to its network card: what goes back with a part of one is lost. Who computes whole ones is told nothing.
+grep -v fix_checksums "$WORK/echo.lua" >"$WORK/parts.lua"
+attach right0 "$WORK/parts.lua" --netns "$RIGHT" --peer --interval 60
+is 0 answers
+eventually "it is said" grep -qs "TCP and UDP with partial checksums.*out of 'right0' does not arrive.*tx off" "$WORK/run.err"
+detach
+ip netns exec "$LEFT" ethtool -K left0 tx off >"$WORK/log"
+attach right0 "$WORK/parts.lua" --netns "$RIGHT" --peer --interval 60
+is 5 answers
+sleep 0.5
+[ ! -s "$WORK/run.err" ] || die "$(cat "$WORK/run.err")"
+detach
+ip netns exec "$LEFT" ethtool -K left0 tx on >"$WORK/log"
+
 # In generic mode it arrives.
 attach right0 "$WORK/there.lua" --netns "$RIGHT" --interval 1 --mode generic
 answers >"$WORK/log"

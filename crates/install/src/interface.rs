@@ -104,6 +104,9 @@ struct Setting {
 /// `ETHTOOL_GGRO`.
 const GET_GRO: u32 = 0x2b;
 
+/// `ETHTOOL_GTXCSUM`.
+const GET_TX_CHECKSUMS: u32 = 0x16;
+
 /// The name of the interface's driver, such as `veth` or `ixgbe`.
 pub(crate) fn driver(interface: &Interface) -> Option<String> {
     let mut info = DriverInfo { command: GET_DRIVER_INFO, driver: [0; 32], rest: [0; 160] };
@@ -115,7 +118,16 @@ pub(crate) fn driver(interface: &Interface) -> Option<String> {
 
 /// Whether the interface puts segments together that it receives (`ethtool -k`, generic-receive-offload).
 pub(crate) fn has_gro(interface: &Interface) -> bool {
-    let mut setting = Setting { command: GET_GRO, value: 0 };
+    is_set(interface, GET_GRO)
+}
+
+/// Whether checksums of what it sends are the network card's to compute.
+pub(crate) fn has_tx_checksums(interface: &Interface) -> bool {
+    is_set(interface, GET_TX_CHECKSUMS)
+}
+
+fn is_set(interface: &Interface, command: u32) -> bool {
+    let mut setting = Setting { command, value: 0 };
     // SAFETY: the command asks for an `ethtool_value`.
     unsafe { ethtool(interface, &mut setting) }.is_some() && setting.value != 0
 }

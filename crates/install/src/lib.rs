@@ -47,7 +47,7 @@ pub use link::{
     Cgroup, FrameSource, Frames, KeptFrame, Link, Mode, Neighbour, Netfilter, RequestedMode, Site, Target,
 };
 pub use map::{DataSection, MapInfo};
-pub use peer::{Peer, Sent, is_lost};
+pub use peer::{Peer, Sent, is_lost, sends_partial_checksums};
 pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};
 pub use privilege::{Capability, effective_capabilities};
 pub use probe::{Feature, Host, Need, Outcome, kernel_version, probe};

@@ -285,6 +285,9 @@ impl Session {
             self.complain(complaint.to_string())?;
         }
         self.frames.follow(self.attachments.links(), &self.inbox)?;
+        if let Err(error) = self.peers.follow(&self.options, self.attachments.links(), kernel) {
+            self.complain(error.to_string())?;
+        }
         Ok(exchanged.microseconds)
     }
 

@@ -39,6 +39,8 @@ pub struct Installed {
     pub files: Vec<PathBuf>,
     /// Tables that handlers only read.
     pub constants: Vec<Constant>,
+    /// Its code has what computes checksums anew from all bytes.
+    pub sums_all: bool,
     /// What the consumer has seen of errors.
     raised: Arc<Mutex<Raised>>,
     consumer: Option<Consumer>,
@@ -83,7 +85,8 @@ impl Installed {
         files: Vec<PathBuf>,
         interfaces: &[String],
     ) -> Result<(Installed, Assembled), SessionError> {
-        let Program { mut kernel, module, owners, choice, content, plan, timings, constants } = program;
+        let Program { mut kernel, module, owners, choice, content, plan, timings, constants, sums_all } =
+            program;
         kernel.spread_over(interfaces);
         let connection = Connection::open(&module, &owners, &kernel.program)?;
         let (tables, layout) = (connection.tables(), Layout::of(&module));
@@ -99,6 +102,7 @@ impl Installed {
             content,
             files,
             constants,
+            sums_all,
             raised: Arc::default(),
             consumer: None,
         };

@@ -20,18 +20,32 @@ impl Interfaces {
         if !kernel.names_interfaces() {
             return Ok(());
         }
-        if self.watch.is_none() {
-            self.watch = Some(InterfaceWatch::new(netns)?);
-        }
+        self.listen(netns)?;
         Ok(kernel.tell_interfaces(&netns::interfaces(netns)?, netns)?)
     }
 
-    /// Tells a program that runs, if something has changed.
+    /// Begins to listen, for others that want to know of changes.
+    ///
+    /// # Errors
+    /// As of [`InterfaceWatch::new`].
+    pub fn listen(&mut self, netns: Option<&str>) -> Result<(), SessionError> {
+        if self.watch.is_none() {
+            self.watch = Some(InterfaceWatch::new(netns)?);
+        }
+        Ok(())
+    }
+
+    /// Whether something has changed since this was asked last.
+    pub fn have_changed(&self) -> bool {
+        self.watch.as_ref().is_some_and(InterfaceWatch::has_changed)
+    }
+
+    /// Tells a program that runs of a change.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn follow(&self, kernel: &Kernel, netns: Option<&str>) -> Result<(), SessionError> {
-        if !self.watch.as_ref().is_some_and(InterfaceWatch::has_changed) {
+        if !kernel.names_interfaces() {
             return Ok(());
         }
         match kernel.tell_interfaces(&netns::interfaces(netns)?, netns) {

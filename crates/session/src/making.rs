@@ -72,9 +72,14 @@ pub struct Program {
     pub timings: Timings,
     /// Tables that handlers only read.
     pub constants: Vec<Constant>,
+    /// Its code has what computes checksums anew from all bytes.
+    pub sums_all: bool,
     /// Which script has what.
     pub owners: Owners,
 }
+
+/// `pkt:fix_checksums()`, and `dns.answer`, which does the same at its end.
+const SUMMING: [&str; 2] = ["fix_checksums", "answer"];
 
 /// A table that handlers only read.
 pub struct Constant {
@@ -100,8 +105,9 @@ impl Blueprint {
         let content = Content::of(&module, owners);
         let plan = inherit::plan(&content, earlier);
         let (timings, constants) = (timings.after_load(load_time), constants(&snapshot, &module));
+        let sums_all = SUMMING.iter().any(|name| snapshot.mentions(name));
         let owners = owners.clone();
-        Ok(Program { kernel, module, owners, choice, content, plan, timings, constants })
+        Ok(Program { kernel, module, owners, choice, content, plan, timings, constants, sums_all })
     }
 }
 

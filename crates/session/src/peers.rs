@@ -1,9 +1,10 @@
 //! The other ends of veth interfaces, without a program at which nothing arrives of what a script sends back or redirects there.
 
+use crate::installed::Installed;
 use crate::{Options, SessionError};
 use moonhook_engine::Kernel;
 use moonhook_hook::XDP;
-use moonhook_install::{Link, Mode, Peer, Sent, is_lost, netns};
+use moonhook_install::{InstallError, Link, Mode, Peer, Sent, is_lost, netns, sends_partial_checksums};
 use moonhook_records::Counters;
 
 /// What sends packets somewhere, by the names of its verdicts.
@@ -11,40 +12,91 @@ const BACK: &str = "TX";
 const ELSEWHERE: &str = "REDIRECT";
 
 /// Programs at other ends, which go with the session.
-#[derive(Default)]
 pub struct Peers {
-    /// One for each interface of the script, if they were asked for.
+    /// One for each veth interface that packets can be sent out of, if they were asked for.
     programs: Vec<Peer>,
-    /// Somebody was told that there is none.
+    /// Nothing has been sent yet.
+    waits: bool,
+    /// Somebody was told that something is lost.
     noted: bool,
     /// All interfaces have been looked at, of which there may be many.
     looked: bool,
 }
 
 impl Peers {
-    /// Puts a program to the other end of each interface, if that was asked for. The script's own are in their hooks by then: where one is
-    /// at the other end, nothing else is needed there, and what generic mode sends arrives without.
+    /// Puts a program to the other end of each interface, if that was asked for: of those that the script is run on, and of those that its
+    /// code redirects to by name. The script's own are in their hooks by then: where one is at the other end, nothing else is needed there,
+    /// and what generic mode sends arrives without.
     ///
     /// # Errors
     /// As of [`Peer::attach`]; the programs that were attached before go.
-    pub fn attach(options: &Options, links: &[Link]) -> Result<Peers, SessionError> {
-        let is_generic = |name: &str| {
-            let generic = links.iter().filter(|link| link.mode() == Some(Mode::Generic));
-            generic.filter_map(|link| link.site().interface()).any(|interface| interface.name == name)
-        };
+    pub fn attach(options: &Options, links: &[Link], kernel: &Kernel) -> Result<Peers, SessionError> {
+        let mut peers = Peers { programs: Vec::new(), waits: true, noted: false, looked: false };
+        if !options.peer {
+            return Ok(peers);
+        }
         let netns = options.netns.as_deref();
-        let mut programs = Vec::new();
-        for name in options.interfaces.iter().filter(|_| options.peer) {
-            match is_generic(name) {
+        for name in &options.interfaces {
+            match runs_generic(name, links) {
                 true => Peer::check(name, netns)?,
-                false => programs.push(Peer::attach(name, netns)?),
+                false => peers.programs.push(Peer::attach(name, netns)?),
             }
         }
-        Ok(Peers { programs, ..Peers::default() })
+        peers.attach_targets(options, links, kernel)?;
+        Ok(peers)
+    }
+
+    /// Puts programs, if that was asked for, to the other ends of interfaces that have come since, or have been made anew.
+    ///
+    /// # Errors
+    /// What the kernel refuses of a program that is attached.
+    pub fn follow(&mut self, options: &Options, links: &[Link], kernel: &Kernel) -> Result<(), SessionError> {
+        if !options.peer {
+            return Ok(());
+        }
+        let netns = options.netns.as_deref();
+        self.programs.retain(|peer| peer.is_there(netns));
+        for name in native(links) {
+            self.attach_if_veth(name, netns)?;
+        }
+        self.attach_targets(options, links, kernel)
+    }
+
+    /// The same where the code redirects to: what generic mode redirects arrives without.
+    fn attach_targets(
+        &mut self,
+        options: &Options,
+        links: &[Link],
+        kernel: &Kernel,
+    ) -> Result<(), SessionError> {
+        if native(links).next().is_none() {
+            return Ok(());
+        }
+        let netns = options.netns.as_deref();
+        let all = netns::interfaces(netns)?;
+        kernel.redirects_to(&all).named.iter().try_for_each(|name| self.attach_if_veth(name, netns))
+    }
+
+    /// Nothing is done of an interface that has an other end with a program already, or none that can be found.
+    fn attach_if_veth(&mut self, name: &str, netns: Option<&str>) -> Result<(), SessionError> {
+        if self.programs.iter().any(|peer| peer.of == name) {
+            return Ok(());
+        }
+        match Peer::attach(name, netns) {
+            Ok(peer) => self.programs.push(peer),
+            Err(InstallError::NoPeer { .. } | InstallError::UnknownInterface { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 
     pub fn programs(&self) -> &[Peer] {
         &self.programs
+    }
+
+    /// Whether nothing has been sent anywhere yet, as far as was seen: who sends the first packet is to hear at once that it is lost.
+    pub fn wait(&self) -> bool {
+        self.waits
     }
 
     /// What is to be said, once, of interfaces out of which packets have been sent though nothing arrives at the other end.
@@ -52,33 +104,35 @@ impl Peers {
         &mut self,
         counters: &Counters,
         links: &[Link],
-        kernel: &Kernel,
+        installed: &Installed,
         options: &Options,
     ) -> Option<String> {
         if self.noted {
             return None;
         }
         let netns = options.netns.as_deref();
-        let sent = |verdict: &str| {
-            let verdicts = counters.verdicts.iter();
-            verdicts
-                .filter(|count| count.hook == XDP.name && count.verdict == verdict)
-                .any(|count| count.count > 0)
-        };
-        let native = || links.iter().filter(|link| link.mode() == Some(Mode::Native));
-        let own = native().filter(|_| sent(BACK)).filter_map(|link| link.site().interface());
-        let mut lacking: Vec<String> = own.map(|interface| interface.name.clone()).collect();
+        let (back, elsewhere) = (sent(counters, BACK), sent(counters, ELSEWHERE));
+        self.waits = !back && !elsewhere;
+        let own: Vec<String> = native(links).filter(|_| back).map(str::to_string).collect();
+        let mut lacking = own.clone();
         lacking.retain(|name| is_lost(name, netns, Sent::Back));
         // What generic mode redirects arrives.
-        let redirects = sent(ELSEWHERE) && native().next().is_some();
-        let (named, others) = if redirects { self.redirected(kernel, netns) } else { Default::default() };
+        let redirects = elsewhere && native(links).next().is_some();
+        let (named, others) =
+            if redirects { self.redirected(&installed.kernel, netns) } else { Default::default() };
         lacking.extend(named);
         lacking.sort();
         lacking.dedup();
-        let (own, named): (Vec<_>, Vec<_>) =
+        let (without, named): (Vec<_>, Vec<_>) =
             lacking.into_iter().partition(|name| options.interfaces.contains(name));
-        let complaints =
-            [lost(SENT, &own, OWN), lost(SENT, &named, OTHERS), lost(REDIRECTED, &others, OTHERS)];
+        let mut partial = if installed.sums_all { Vec::new() } else { own };
+        partial.retain(|name| sends_partial_checksums(name, netns));
+        let complaints = [
+            lost(SENT, &without, OWN),
+            lost(SENT, &named, OTHERS),
+            lost(REDIRECTED, &others, OTHERS),
+            lost(BACK_AGAIN, &partial, CHECKSUMS),
+        ];
         let complaints: Vec<String> = complaints.into_iter().flatten().collect();
         self.noted = !complaints.is_empty();
         self.noted.then(|| complaints.join("; "))
@@ -103,12 +157,32 @@ impl Peers {
     }
 }
 
+/// Whether XDP programs have given that verdict.
+fn sent(counters: &Counters, verdict: &str) -> bool {
+    let mut verdicts = counters.verdicts.iter();
+    verdicts.any(|count| count.hook == XDP.name && count.verdict == verdict && count.count > 0)
+}
+
+/// The interfaces where programs run in native mode.
+fn native(links: &[Link]) -> impl Iterator<Item = &str> {
+    let native = links.iter().filter(|link| link.mode() == Some(Mode::Native));
+    native.filter_map(|link| link.site().interface()).map(|interface| interface.name.as_str())
+}
+
+fn runs_generic(name: &str, links: &[Link]) -> bool {
+    let generic = links.iter().filter(|link| link.mode() == Some(Mode::Generic));
+    generic.filter_map(|link| link.site().interface()).any(|interface| interface.name == name)
+}
+
 /// What is lost: packets of an interface that surely are sent there, and those that would be.
 const SENT: &str = "what is sent out of";
 const REDIRECTED: &str = "what is redirected to";
+const BACK_AGAIN: &str = "TCP and UDP with partial checksums, sent back without `pkt:fix_checksums()` out of";
 
 /// What helps where the script is run on the interface.
 const OWN: &str = "a veth needs an XDP program at its other end, where `--peer` puts an empty one";
+/// What helps where checksums have been left to a network card that there is none of.
+const CHECKSUMS: &str = "with `ethtool -K … tx off` its other end sends whole ones";
 /// What helps elsewhere, where only redirects go.
 const OTHERS: &str = "a veth needs an XDP program at its other end, or `ethtool -K … gro on` there";
 

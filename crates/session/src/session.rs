@@ -142,9 +142,9 @@ impl Session {
                     let kind = self.attachments.kind_of_place();
                     return Err(SessionError::Gone { kind, name: self.attachments.place() });
                 }
-                let netns = self.options.netns.as_deref();
-                if let Err(error) = self.interfaces.follow(&self.installed.kernel, netns) {
-                    self.complain(error.to_string())?;
+                self.follow_interfaces()?;
+                if self.peers.wait() {
+                    self.look_at_peers(&self.counters()?)?;
                 }
                 self.look_after_making()?;
                 self.look_after_control()?;
@@ -173,10 +173,23 @@ impl Session {
         }
     }
 
+    /// Sees to what depends on the interfaces that there are, if they have changed.
+    fn follow_interfaces(&mut self) -> Result<(), SessionError> {
+        if !self.interfaces.have_changed() {
+            return Ok(());
+        }
+        let (kernel, links) = (&self.installed.kernel, self.attachments.links());
+        let told = self.interfaces.follow(kernel, self.options.netns.as_deref());
+        match told.and_then(|()| self.peers.follow(&self.options, links, kernel)) {
+            Ok(()) => Ok(()),
+            Err(error) => self.complain(error.to_string()),
+        }
+    }
+
     /// Says so where packets are sent to nowhere.
     fn look_at_peers(&mut self, counters: &Counters) -> Result<(), SessionError> {
         let links = self.attachments.links();
-        match self.peers.complaint(counters, links, &self.installed.kernel, &self.options) {
+        match self.peers.complaint(counters, links, &self.installed, &self.options) {
             Some(complaint) => self.complain(complaint),
             None => Ok(()),
         }

@@ -69,7 +69,10 @@ impl Session {
         let (mut frames, mut sockets) = (Frames::default(), Sockets::default());
         sockets.connect(&installed.kernel, &options, &mut frames, &inbox)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
-        let peers = Peers::attach(&options, attachments.links())?;
+        let peers = Peers::attach(&options, attachments.links(), &installed.kernel)?;
+        if options.peer {
+            interfaces.listen(options.netns.as_deref())?;
+        }
         if claim.is_some() {
             Pins::of(options.bpffs.as_deref(), &options.folder, &name).remove_unused(attachments.links())?;
         }

@@ -228,6 +228,12 @@ impl Snapshot {
         if points.is_empty() { vec![Point::at_interface(&XDP)] } else { points }
     }
 
+    /// Whether code has that string among its constants: names of fields and methods are.
+    pub fn mentions(&self, name: &str) -> bool {
+        let is_name = |value: &Value| matches!(value, Value::String(bytes) if **bytes == *name.as_bytes());
+        self.prototypes.iter().any(|prototype| prototype.constants.iter().any(is_name))
+    }
+
     /// The hook of each program.
     pub fn hooks(&self) -> Vec<&'static Hook> {
         self.points().into_iter().map(|point| point.hook).collect()

@@ -23,6 +23,8 @@ pub struct Peer {
     pub of: String,
     /// Its name in its own network namespace.
     pub interface: String,
+    /// Its number there.
+    index: u32,
     /// That namespace, by name or path, if it is not the one of the interface.
     pub netns: Option<String>,
     /// `None` where a program is there already.
@@ -40,7 +42,7 @@ impl Peer {
             let link = if has_program(&interface) { None } else { Some(attach(&interface, netns)?) };
             Ok((interface.name, link))
         })?;
-        Ok(Peer { of: name.to_string(), interface, netns: there.netns, link })
+        Ok(Peer { of: name.to_string(), interface, index: there.index, netns: there.netns, link })
     }
 
     /// Whether an interface has an other end.
@@ -49,6 +51,12 @@ impl Peer {
     /// As of [`Peer::attach`].
     pub fn check(name: &str, netns: Option<&str>) -> Result<(), InstallError> {
         OtherEnd::find(name, netns).map(drop)
+    }
+
+    /// Whether it is the other end still: an interface that has been made anew has another one.
+    pub fn is_there(&self, netns: Option<&str>) -> bool {
+        OtherEnd::find(&self.of, netns)
+            .is_ok_and(|there| there.index == self.index && there.netns == self.netns)
     }
 
     /// Whether the program there is this one's.
@@ -72,6 +80,14 @@ pub fn is_lost(name: &str, netns: Option<&str>, sent: Sent) -> bool {
         Ok(has_program(&interface) || sent == Sent::Elsewhere && interface::has_gro(&interface))
     };
     OtherEnd::find(name, netns).and_then(|there| there.within(netns, takes)).is_ok_and(|takes| !takes)
+}
+
+/// Whether that is a veth interface whose other end, as far as it can be found, takes what is sent back, and leaves the TCP and UDP checksums of
+/// what it sends to the network card. As a frame of XDP's, none completes them.
+pub fn sends_partial_checksums(name: &str, netns: Option<&str>) -> bool {
+    let leaves =
+        |interface: Interface| Ok(has_program(&interface) && interface::has_tx_checksums(&interface));
+    OtherEnd::find(name, netns).and_then(|there| there.within(netns, leaves)).is_ok_and(|leaves| leaves)
 }
 
 fn has_program(interface: &Interface) -> bool {

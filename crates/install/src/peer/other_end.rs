@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the other end of an interface is.
 pub(super) struct OtherEnd {
-    index: u32,
+    pub(super) index: u32,
     /// The file of its network namespace or the name that it has, if it is not the namespace of the interface.
     pub(super) netns: Option<String>,
 }
