@@ -83,12 +83,14 @@ for form in expanded general; do
     is '!-+--- !-+--- !-+--- !-+--- ' ask_as_service
     detach
     is '+----- +----- +----- +----- ' ask_as_service
-    # Pinned, the policy outlives its process.
-    attach "$WORK/policy.lua" --form "$form" --pin --bpffs "$BPFFS"
+    # Pinned, the policy outlives its process. Its group is written here as the kernel does, from where groups are mounted.
+    sed "s|\"$CGROUP\"|\"/${CGROUP##*/}\"|g" "$WORK/policy.lua" >"$WORK/below.lua"
+    grep -q "\"/${CGROUP##*/}\"" "$WORK/below.lua"
+    attach "$WORK/below.lua" --form "$form" --pin --bpffs "$BPFFS"
     kill -KILL "$RUN"
     wait "$RUN" 2>/dev/null || true
     RUN=''
     is '+!+--- +!+--- +!+--- +!+--- ' ask_as_service
-    "$MOONHOOK" stop policy --bpffs "$BPFFS" >"$WORK/stop.out"
+    "$MOONHOOK" stop below --bpffs "$BPFFS" >"$WORK/stop.out"
     is '+----- +----- +----- +----- ' ask_as_service
 done

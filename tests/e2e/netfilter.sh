@@ -6,6 +6,7 @@ set -euo pipefail
 
 begin netfilter
 have python3 || skip "python3 is not installed"
+have jq || skip "jq is not installed"
 namespace NETNS one
 need_bpffs
 ip -n "$NETNS" link set lo up
@@ -122,6 +123,14 @@ for form in expanded general; do
     grep -q 'LOCAL_OUT 12 mark 7.*LOCAL_OUT 14 any mark' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
     ip netns exec "$NETNS" python3 "$WORK/send.py"
     is 'any 0 5 1: 2,any 4294967295 5 1: 2,any 7 5 1: 2,any 8 5 1: 2,bits 4294967295 5 1: 2,none 0 5 1: 2,seven 7 5 1: 2,' asked
+    # The place is listed that was free.
+    sed -n '1p' "$WORK/marks.lua" >"$WORK/late.lua"
+    echo 'netfilter.register { pf = nf.proto.IPV4, hooknum = nf.inet.LOCAL_OUT, priority = 11, hook = function() end }' >>"$WORK/late.lua"
+    "$MOONHOOK" run "$WORK/late.lua" --netns "$NETNS" >"$WORK/late.out" 2>&1 </dev/null &
+    PIDS+=($!)
+    eventually "the other is attached" runs late
+    is "netfilter ipv4 LOCAL_OUT 15" eval '"$MOONHOOK" list --json | jq -r ".[] | select(.name == \"late\").hook"'
+    "$MOONHOOK" stop late >/dev/null
     "$MOONHOOK" reload marks >/dev/null
     ip netns exec "$NETNS" python3 "$WORK/send.py"
     is 'any 0 5 1: 4,any 4294967295 5 1: 4,any 7 5 1: 4,any 8 5 1: 4,bits 4294967295 5 1: 4,none 0 5 1: 4,seven 7 5 1: 4,' asked

@@ -209,7 +209,7 @@ impl Attachments {
 
     /// The names of the hooks, as a person reads them.
     pub fn hooks(&self) -> String {
-        self.links.iter().map(|link| link.point().to_string()).collect::<Vec<_>>().join(", ")
+        self.links.iter().map(|link| link.point_found().to_string()).collect::<Vec<_>>().join(", ")
     }
 
     /// How the programs run of hooks with several ways.

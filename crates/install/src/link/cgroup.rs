@@ -101,15 +101,23 @@ fn open(place: &Place) -> Result<(Cgroup, File), InstallError> {
             errno: Errno::EINVAL,
         });
     };
-    let path = match name.starts_with('/') {
-        true => PathBuf::from(&**name),
-        false => mounted().unwrap_or_else(|| PathBuf::from(USUAL)).join(&**name),
+    let root = mounted().unwrap_or_else(|| PathBuf::from(USUAL));
+    // From the root of the file system, or, as the kernel writes paths of groups (/proc/PID/cgroup), from where they are mounted.
+    let whole = Path::new(&**name).is_absolute().then(|| PathBuf::from(&**name));
+    let below = root.join(name.trim_start_matches('/'));
+    let none = InstallError::NoCgroup {
+        path: whole.clone().unwrap_or_else(|| below.clone()),
+        is_mounted: mounted().is_some(),
     };
-    let none = || InstallError::NoCgroup { path: path.clone(), is_mounted: mounted().is_some() };
-    let folder = File::open(&path).map_err(|_| none())?;
+    whole.into_iter().chain([below]).find_map(open_folder).ok_or(none)
+}
+
+/// `None` where that is no control group.
+fn open_folder(path: PathBuf) -> Option<(Cgroup, File)> {
+    let folder = File::open(&path).ok()?;
     let is_group = fstatfs(&folder).is_ok_and(|info| info.filesystem_type() == FsType(CGROUP2_SUPER_MAGIC));
-    let id = folder.metadata().ok().filter(|metadata| is_group && metadata.is_dir()).ok_or_else(none)?.ino();
-    Ok((Cgroup { path, id }, folder))
+    let metadata = folder.metadata().ok().filter(|metadata| is_group && metadata.is_dir())?;
+    Some((Cgroup { path, id: metadata.ino() }, folder))
 }
 
 /// Where control groups usually are.

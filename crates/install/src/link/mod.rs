@@ -22,7 +22,7 @@ use crate::interface::InterfaceName;
 use crate::privilege::Capability;
 use crate::{InstallError, Program, messages, netns, sys};
 use libbpf_sys::bpf_link_info;
-use moonhook_hook::{Hook, Point};
+use moonhook_hook::{Hook, Place, Point};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -138,6 +138,14 @@ impl Link {
 
     pub fn point(&self) -> &Point {
         &self.point
+    }
+
+    /// The same with the place as it is: another priority of netfilter's where the wanted one was taken.
+    pub fn point_found(&self) -> Point {
+        match &self.site {
+            Site::Netfilter(netfilter) => self.point.moved_to(Place::Netfilter(netfilter.place)),
+            _ => self.point.clone(),
+        }
     }
 
     /// The mode that the program got, at hooks with several.
