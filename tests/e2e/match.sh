@@ -62,7 +62,7 @@ for kind in iptables-legacy iptables-nft; do
         kill -KILL "$RUN"
         wait "$RUN" 2>/dev/null || true
         is '+++' send
-        is 'incomplete' eval "'$MOONHOOK' list --bpffs '$BPFFS' | grep -o incomplete"
+        is 'match, incomplete' eval "'$MOONHOOK' list --bpffs '$BPFFS' | grep -o 'match, incomplete'"
         attach "$WORK/guard.lua" --bpffs "$BPFFS" --form "$form"
         is '-++' send
         is 2 grep -c . <("$MOONHOOK" rule guard --bpffs "$BPFFS" --json)

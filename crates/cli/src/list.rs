@@ -12,7 +12,7 @@ use std::time::Duration;
 #[command(after_help = "\
 Where other programs are asked besides (tc, control groups), they are named in their order.
 A script without a process is one that `run --pin` has left attached, wherever it is pinned. One that is incomplete is what a
-process has left that was killed while it pinned: `moonhook stop` removes it, and so does the next run of that name.
+process has left that was killed while it pinned, or what rules find of a `match` whose process was killed: `moonhook stop` removes it, and so does the next run of that name.
 
 Examples:
   moonhook list

@@ -10,7 +10,7 @@ use crate::pin_files::{
     remove_folder,
 };
 use moonhook_daemon::{Name, RuntimeFolder, Status};
-use moonhook_hook::{Place, Point};
+use moonhook_hook::{MATCH, Place, Point};
 use moonhook_install::{Link, PinnedMap, Program, create_pin_folder, section_bytes, unpin};
 use moonhook_ir::maps::sections::VERDICTS;
 use serde::{Deserialize, Serialize};
@@ -275,16 +275,20 @@ impl Pins {
         let attached: Vec<Point> = attached.filter_map(|path| point_of(&path)).collect();
         let is_whole = attached.len() >= places;
         let present = || attached.iter().map(Point::to_string).collect::<Vec<_>>().join(", ");
-        let text =
-            |of: fn(&Record) -> &String| record.as_ref().map_or("?".to_string(), |record| of(record).clone());
+        let (interface, hook, mode) = match &record {
+            Some(record) => (record.interface.clone(), record.hook.clone(), record.mode.clone()),
+            // Of a process that was killed, the files stay that rules find.
+            None if !for_others(&self.folder).is_empty() => (None, MATCH.name.to_string(), String::new()),
+            None => (Some("?".to_string()), "?".to_string(), "?".to_string()),
+        };
         let scripts = record.iter().flat_map(|record| &record.scripts);
         Status {
             name: name.clone(),
             pid: None,
-            interface: record.as_ref().map_or(Some("?".to_string()), |record| record.interface.clone()),
+            interface,
             netns: record.as_ref().and_then(|record| record.netns.clone()),
-            hook: if is_whole || attached.is_empty() { text(|record| &record.hook) } else { present() },
-            mode: text(|record| &record.mode),
+            hook: if is_whole || attached.is_empty() { hook } else { present() },
+            mode,
             scripts: scripts.map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: None,
             reloads: 0,
