@@ -60,6 +60,8 @@ pub const ROWS: &[Row] = &[
     ip("ip.src", "ip.src", "ipv6.src", Unit::Text),
     ip("ip.dst", "ip.dst", "ipv6.dst", Unit::Text),
     ip("ip.tos", "ip.dsfield", "ipv6.tclass", Unit::Number),
+    ip("ip.dscp", "ip.dsfield.dscp", "ipv6.tclass.dscp", Unit::Number),
+    ip("ip.ecn", "ip.dsfield.ecn", "ipv6.tclass.ecn", Unit::Number),
     ip("ip.ttl", "ip.ttl", "ipv6.hlim", Unit::Number),
     ip("ip.proto", "ip.proto", "ipv6.nxt", Unit::Protocol),
     ip("ip.length", "ip.len", "ipv6.plen", Unit::Length),

@@ -51,7 +51,7 @@ fn fields() {
         (
             eth(0x8100, &tag(42, 0x0800, &ipv4(6, &[], &tcp(&[], &hello)))),
             "eth.type 33024\nvlan.id 42\nvlan.priority 5\nvlan.dei true\nvlan.type 2048\nvlan.inner_id nil\nip.version 4\n\
-             ip.src 192.0.2.7\nip.dst 198.51.100.1\nip.tos 46\nip.ttl 61\nip.proto 6\nip.header_length 20\nip.id 43981\n\
+             ip.src 192.0.2.7\nip.dst 198.51.100.1\nip.tos 46\nip.dscp 11\nip.ecn 2\nip.ttl 61\nip.proto 6\nip.header_length 20\nip.id 43981\n\
              ip.dont_fragment true\nip.more_fragments false\nip.fragment_offset 0\nip.flow nil\nip.checksum 4660\n\
              tcp.sport 49152\ntcp.dport 443\ntcp.seq 4026531841\ntcp.ack 2\ntcp.flags 146\ntcp.fin false\ntcp.syn true\n\
              tcp.rst false\ntcp.psh false\ntcp.urg false\ntcp.ece false\ntcp.cwr true\ntcp.window 29200\ntcp.checksum 51966\n\
@@ -67,7 +67,7 @@ fn fields() {
                 ),
             ),
             "vlan.id 7\nvlan.inner_id 300\nvlan.type 33024\nip.version 6\nip.src 2001:db8::1\nip.dst 2001:db8:1::2\nip.tos 46\n\
-             ip.ttl 63\nip.proto 17\nip.length 74\nip.header_length 64\nip.id nil\nip.dont_fragment nil\nip.more_fragments false\n\
+             ip.dscp 11\nip.ecn 2\nip.ttl 63\nip.proto 17\nip.length 74\nip.header_length 64\nip.id nil\nip.dont_fragment nil\nip.more_fragments false\n\
              ip.flow 74565\nip.checksum nil\nudp.sport 5353\nudp.dport 53\nudp.length 10\nudp.checksum 48879\npayload hi\ntls nil",
         ),
         (
@@ -266,6 +266,8 @@ fn compare(frame: &[u8]) -> usize {
                 ("ip.length", (u32::from(header.payload_length()) + 40).to_string()),
                 ("ip.flow", header.flow_label().value().to_string()),
                 ("ip.tos", header.traffic_class().to_string()),
+                ("ip.dscp", (header.traffic_class() >> 2).to_string()),
+                ("ip.ecn", (header.traffic_class() & 3).to_string()),
             ]);
         }
         _ => {}

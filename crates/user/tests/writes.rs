@@ -8,7 +8,17 @@ use std::net::IpAddr;
 
 /// Assignments by the headers that they are for.
 const ASSIGNMENTS: &[(&str, &[&str])] = &[
-    ("ip", &["ip.ttl = 1", "ip.ttl = ip.ttl ~ 255", "ip.tos = 0xb9", "ip.src, ip.dst = ip.dst, ip.src"]),
+    (
+        "ip",
+        &[
+            "ip.ttl = 1",
+            "ip.ttl = ip.ttl ~ 255",
+            "ip.tos = 0xb9",
+            "ip.dscp = 63",
+            "ip.ecn = 3",
+            "ip.src, ip.dst = ip.dst, ip.src",
+        ],
+    ),
     (
         "v4",
         &[

@@ -33,12 +33,23 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
                 by_version(c, |c, start| v4(c, start, 1, Size::B1), |c, start| v6_bits(c, start, 20, 0xff))
             })
             .assigned(Takes::Number(8), |c, value, refused| {
-                writes::bits(
+                writes::bits(c, value, refused, traffic_class(0, 8))
+            }),
+            Field::new("dscp", |c| {
+                by_version(
                     c,
-                    value,
-                    refused,
-                    [Some(Place::word(1, Size::B1)), Some(Place::part(0, Size::B4, 20, 8))],
+                    |c, start| v4_bits(c, start, 1, 2, 0x3f),
+                    |c, start| v6_bits(c, start, 22, 0x3f),
                 )
+            })
+            .assigned(Takes::Number(6), |c, value, refused| {
+                writes::bits(c, value, refused, traffic_class(2, 6))
+            }),
+            Field::new("ecn", |c| {
+                by_version(c, |c, start| v4_bits(c, start, 1, 0, 3), |c, start| v6_bits(c, start, 20, 3))
+            })
+            .assigned(Takes::Number(2), |c, value, refused| {
+                writes::bits(c, value, refused, traffic_class(0, 2))
             }),
             Field::new("ttl", |c| {
                 by_version(c, |c, start| v4(c, start, 8, Size::B1), |c, start| v6(c, start, 7, Size::B1))
@@ -90,6 +101,11 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
     )
 }
 
+/// Bits of the octet that has DSCP in its upper six (RFC 2474) and ECN in its lower two (RFC 3168), under IPv4 and IPv6.
+const fn traffic_class(shift: i64, bits: u32) -> [Option<Place>; 2] {
+    [Some(Place::part(1, Size::B1, shift, bits)), Some(Place::part(0, Size::B4, 20 + shift, bits))]
+}
+
 fn words<M: Machine>(machine: &mut M) -> Result<Vec<Word>, M::Stop> {
     machine.known_header("ip", network::parse)
 }
@@ -133,6 +149,19 @@ fn v4<M: Machine>(machine: &mut M, start: Word, at: i64, size: Size) -> Result<V
 
 fn v6<M: Machine>(machine: &mut M, start: Word, at: i64, size: Size) -> Result<Value, M::Stop> {
     Ok(Value::Number(machine.header_field(start, at, size, IPV6)?))
+}
+
+/// Bits of one byte of the header.
+fn v4_bits<M: Machine>(
+    machine: &mut M,
+    start: Word,
+    at: i64,
+    shift: i64,
+    mask: i64,
+) -> Result<Value, M::Stop> {
+    let byte = machine.header_field(start, at, Size::B1, IPV4)?;
+    let byte = machine.shr(byte, shift);
+    Ok(Value::Number(machine.and(byte, mask)))
 }
 
 /// Bits of the header's first word.

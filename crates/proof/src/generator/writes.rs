@@ -41,7 +41,7 @@ const TAKING_AWAY: [&str; 6] = [
 ];
 
 /// Integer fields that can be assigned (docs/packet.md), with their bits.
-const NUMBERS: [(&str, &str, u32); 21] = [
+const NUMBERS: [(&str, &str, u32); 23] = [
     ("eth", "type", 16),
     ("vlan", "id", 12),
     ("vlan", "priority", 3),
@@ -49,6 +49,8 @@ const NUMBERS: [(&str, &str, u32); 21] = [
     ("arp", "op", 16),
     ("ip", "ttl", 8),
     ("ip", "tos", 8),
+    ("ip", "dscp", 6),
+    ("ip", "ecn", 2),
     ("ip", "id", 16),
     ("ip", "flow", 20),
     ("ip", "checksum", 16),

@@ -16,6 +16,8 @@ pub const PROTOCOL: Protocol = Protocol {
             Field { name: "src", read: |frame| Some(find(frame)?.source) },
             Field { name: "dst", read: |frame| Some(find(frame)?.destination) },
             Field { name: "tos", read: |frame| Value::integer(find(frame)?.traffic_class) },
+            Field { name: "dscp", read: |frame| Value::integer(find(frame)?.traffic_class >> 2) },
+            Field { name: "ecn", read: |frame| Value::integer(find(frame)?.traffic_class & 3) },
             Field { name: "ttl", read: |frame| Value::integer(find(frame)?.hop_limit) },
             Field { name: "proto", read: |frame| Value::integer(find(frame)?.protocol) },
             Field { name: "length", read: |frame| Value::integer(find(frame)?.length as i64) },
@@ -33,7 +35,17 @@ pub const PROTOCOL: Protocol = Protocol {
             Assignment {
                 name: "tos",
                 takes: Takes::Number(8),
-                place: |frame| bits(frame, [Some((1, 1, 0, 8)), Some((0, 4, 20, 8))]),
+                place: |frame| bits(frame, traffic_class(0, 8)),
+            },
+            Assignment {
+                name: "dscp",
+                takes: Takes::Number(6),
+                place: |frame| bits(frame, traffic_class(2, 6)),
+            },
+            Assignment {
+                name: "ecn",
+                takes: Takes::Number(2),
+                place: |frame| bits(frame, traffic_class(0, 2)),
             },
             Assignment {
                 name: "ttl",
@@ -67,8 +79,16 @@ pub const PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// Bits of the header: under IPv4 and IPv6 the first byte, how many bytes, the lowest bit and how many.
-fn bits(frame: Frame<'_>, places: [Option<(usize, usize, u32, u32)>; 2]) -> Option<Place> {
+/// Bits of a header: the first byte, how many bytes, the lowest bit and how many.
+type Bits = (usize, usize, u32, u32);
+
+/// Bits of the octet that has DSCP in its upper six (RFC 2474) and ECN in its lower two (RFC 3168).
+const fn traffic_class(shift: u32, bits: u32) -> [Option<Bits>; 2] {
+    [Some((1, 1, shift, bits)), Some((0, 4, 20 + shift, bits))]
+}
+
+/// Bits of the header, under IPv4 and IPv6.
+fn bits(frame: Frame<'_>, places: [Option<Bits>; 2]) -> Option<Place> {
     let ip = find(frame)?;
     let (at, size, shift, bits) = places[usize::from(ip.version == 6)]?;
     Place::part(ip.start + at, size, (shift, bits), [ip.sum(), None])

@@ -8,7 +8,7 @@ xdp.attach(function(pkt)
   local eth, vlan, ip = inner.eth, inner.vlan, inner.ip
   print(eth and eth.src, eth and eth.dst, eth and eth.type, vlan and vlan.id, vlan and vlan.type, vlan and vlan.inner_id)
   if ip then
-    print(ip.version, ip.src, ip.dst, ip.tos, ip.ttl, ip.proto, ip.length, ip.header_length, ip.id, ip.checksum, ip.flow)
+    print(ip.version, ip.src, ip.dst, ip.tos, ip.dscp, ip.ecn, ip.ttl, ip.proto, ip.length, ip.header_length, ip.id, ip.checksum, ip.flow)
   end
   local tcp, udp, icmp = inner.tcp, inner.udp, inner.icmp
   print(tcp and tcp.dport, tcp and tcp.syn, udp and udp.sport, udp and udp.length, icmp and icmp.type, inner.payload)

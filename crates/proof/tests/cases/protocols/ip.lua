@@ -8,7 +8,7 @@ xdp.attach(function(pkt)
     print "none"
     return 1
   end
-  print(header.version, header.src, header.dst, header.tos)
+  print(header.version, header.src, header.dst, header.tos, header.dscp, header.ecn)
   print(header.ttl, header.proto, header.length, header.header_length)
   print(header.id, header.dont_fragment, header.more_fragments, header.fragment_offset)
   print(header.flow, header.checksum)

@@ -27,7 +27,15 @@ xdp.attach(function(pkt)
   if not ip then return 1 end
   ip.ttl = ip.ttl - 1
   ip.tos = 0xb8
-  print(ip.ttl, ip.tos)
+  print(ip.ttl, ip.tos, ip.dscp, ip.ecn)
+  sums(pkt)
+  ip.dscp = 10
+  print(ip.tos, ip.dscp, ip.ecn)
+  ip.ecn = 3
+  print(ip.tos, ip.dscp, ip.ecn)
+  sums(pkt)
+  ip.dscp, ip.ecn = ip.dscp ~ 0x3f, ip.ecn - 2
+  print(ip.tos, ip.dscp, ip.ecn, ip.version == 6 and ip.flow)
   sums(pkt)
   if ip.version == 4 then
     ip.id = 0xffff

@@ -119,7 +119,7 @@ local function headers(pkt)
   if e then print(e.src, e.dst, e.type) end
   if v then print(v.id, v.priority, v.dei, v.type, v.inner_id) end
   if i then
-    print(i.version, i.src, i.dst, i.tos, i.ttl, i.proto, i.length, i.header_length, i.id, i.dont_fragment, i.more_fragments)
+    print(i.version, i.src, i.dst, i.tos, i.dscp, i.ecn, i.ttl, i.proto, i.length, i.header_length, i.id, i.dont_fragment, i.more_fragments)
     print(i.fragment_offset, i.flow, i.checksum, i.src == "192.0.2.7", tostring(i.dst))
   end
   local t, u, c, l = pkt.tcp, pkt.udp, pkt.icmp, pkt.tls
