@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# examples/router.lua between two networks: TCP and UDP over IPv4 and IPv6 pass it and not the kernel behind it, in both forms, at XDP and at
-# tc; what it leaves to the kernel works: neighbours, ICMP errors, packets for the router itself; routes that change are seen at once.
+# examples/router.lua between two networks, with `pkt:route()` at XDP and `route(pkt)` at tc: TCP and UDP over IPv4 and IPv6 pass it and not the
+# kernel behind it, in both forms; what it leaves to the kernel works: neighbours, ICMP errors, packets for the router itself; routes that change are seen at once.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -107,7 +107,7 @@ forwarded() {
 }
 
 is all ask
-sed 's/require "xdp"/require "tc"/; s/xdp.attach/xdp.ingress/' "$REPO/examples/router.lua" >"$WORK/tc.lua"
+sed 's/require "xdp"/require "tc"/; s/xdp.attach/xdp.ingress/; s/pkt:route()/route(pkt)/' "$REPO/examples/router.lua" >"$WORK/tc.lua"
 for form in expanded general; do
     for script in "$REPO/examples/router.lua" "$WORK/tc.lua"; do
         start port1 "$script" --form "$form"

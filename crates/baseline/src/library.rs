@@ -1,7 +1,7 @@
 //! Library functions that are called at once, and the tables that they are in.
 
 use moonhook_ir::FunctionId;
-use moonhook_library::{library_of, standard};
+use moonhook_library::{Found, Library, library_of, standard};
 use moonhook_runtime::{Function, find_function, is_routine, routine_name};
 use moonhook_specialise::is_library_function;
 
@@ -19,10 +19,12 @@ pub fn is_table(name: &str) -> bool {
     name == "prim" || standard().any(|library| library.name == name && library.has_routines())
 }
 
-/// What errors call a library function that has no name where it is called (`pushglobalfuncname` in lauxlib.c).
+/// What errors call a library function that has no name where it is called: it is found among the globals and in Lua's own
+/// modules (`pushglobalfuncname` in lauxlib.c).
 pub fn global_name(canonical: &str) -> &str {
-    let is_own = library_of(canonical).is_some_and(|library| !library.is_standard());
-    if is_own && is_library_function(canonical) { "?" } else { canonical }
+    let is_hidden = |library: &Library| matches!(library.found, Found::Module | Found::Methods);
+    let is_hidden = library_of(canonical).is_some_and(is_hidden);
+    if is_hidden && is_library_function(canonical) { "?" } else { canonical }
 }
 
 impl super::General<'_> {

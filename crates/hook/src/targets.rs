@@ -14,6 +14,8 @@ pub const QUEUES: u32 = 1 << 16;
 
 /// The hook has no verdict that sends packets elsewhere.
 pub const NOWHERE: &str = "packets cannot be redirected at this hook";
+/// The hook cannot ask where the kernel would send a packet.
+pub const NO_ROUTES: &str = "packets cannot be routed at this hook";
 /// The table has none of the fields that are targets, several, or others.
 pub const NO_TARGET: &str = "bad target (one of 'cpu', 'group' and 'socket' expected)";
 pub const NO_CPU: &str = "bad field 'cpu' (number of a CPU expected)";

@@ -4,7 +4,7 @@ pub mod byteorder;
 mod cgroup;
 pub mod data;
 pub mod dns;
-mod globals;
+pub mod globals;
 pub mod http;
 mod ip;
 mod linux;

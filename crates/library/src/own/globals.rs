@@ -1,7 +1,11 @@
-//! Functions among the globals: events, tables that handlers and control code share, and sending packets elsewhere.
+//! Functions among the globals: events, tables that handlers and control code share, sending packets elsewhere, and where the kernel
+//! would send one.
 
-use crate::Gives::Integer;
+use crate::Gives::{Integer, Mixed};
 use crate::{COMPUTED, Found, Function, Library};
+
+/// What [`data::ROUTE`](super::data::ROUTE) does, of the packet that it is given.
+pub const ROUTE: &str = "route";
 
 pub const GLOBALS: Library = Library {
     name: "",
@@ -13,6 +17,7 @@ pub const GLOBALS: Library = Library {
         Function::load("map"),
         Function::load("on"),
         Function::both("redirect", &[Integer]),
+        Function::stub(ROUTE, &[Mixed, Mixed, Mixed, Mixed]),
     ],
     instead: COMPUTED,
 };

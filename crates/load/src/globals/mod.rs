@@ -9,6 +9,7 @@ mod event;
 mod map;
 mod on;
 pub(crate) mod redirect;
+mod route;
 mod schema;
 mod signal;
 mod timer;
@@ -23,6 +24,7 @@ pub(crate) const GLOBALS: &[Global] = &[
     map::GLOBAL,
     on::GLOBAL,
     redirect::GLOBAL,
+    route::GLOBAL,
     signal::GLOBAL,
     timer::GLOBAL,
     warn::GLOBAL,

@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use mlua::{Function, Lua, ObjectLike, Table, Value};
+use mlua::{Function, Lua, Table, Value};
 use moonhook_library::key;
 use moonhook_library::own::dns::ANSWER;
 
-use super::module::{Context, Module, named_type_error, type_error};
+use super::module::{Context, Module, packet_argument, type_error};
 use crate::packet_time;
 
 pub(super) const MODULE: Module = Module { name: "dns", open };
@@ -24,15 +24,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 
 fn answer(lua: &Lua, arguments: &[Value], change: &Function) -> Result<Value, String> {
     let name = key(ANSWER);
-    let no_packet = || named_type_error(lua, arguments, 1, name, "data");
-    let Some(packet @ Value::UserData(object)) = arguments.first() else { return Err(no_packet()) };
-    // Only packets have a name for what they begin with, and the second argument of handlers has its bytes.
-    if object.get::<Value>("getbyte").is_err() {
-        return Err(no_packet());
-    }
-    if object.get::<Value>("eth").is_err() {
-        return Err(format!("bad argument #1 to '{name}' (read only)"));
-    }
+    let packet = packet_argument(lua, arguments, name, "read only")?;
     let hook = packet_time::hook().ok_or("only handlers answer questions")?;
     if hook.lengths.is_none() {
         return Err(format!("packets cannot change their length at {}", hook.name));

@@ -1,6 +1,6 @@
 //! What a module or a global variable of Moonhook's is made with.
 
-use mlua::{FromLua, Function, Lua, MultiValue, Table, Value};
+use mlua::{AnyUserData, FromLua, Function, Lua, MultiValue, ObjectLike, Table, Value};
 
 use crate::functions::{raising, userdata_name, without_lines};
 use crate::names::Names;
@@ -51,7 +51,7 @@ impl<'a> Context<'a> {
     where
         F: Fn(&Lua, &[Value]) -> Result<Value, String> + 'static,
     {
-        self.named(name, move |lua, arguments| {
+        self.values_function(name, move |lua, arguments| {
             let value = body(lua, arguments)?;
             Ok(if value.is_nil() { MultiValue::new() } else { MultiValue::from_iter([value]) })
         })
@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
     where
         F: Fn(&Lua, &[Value]) -> Result<Option<String>, String> + 'static,
     {
-        self.named(name, move |lua, arguments| {
+        self.values_function(name, move |lua, arguments| {
             let text = body(lua, arguments)?;
             let text = text.map(|text| lua.create_string(text).map(Value::String)).transpose();
             let value = text.map_err(|error| error.to_string())?.unwrap_or(Value::Nil);
@@ -70,7 +70,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    fn named<F>(&mut self, name: &'static str, body: F) -> mlua::Result<Function>
+    /// As [`Context::function`], of one that gives any number of values.
+    pub fn values_function<F>(&mut self, name: &'static str, body: F) -> mlua::Result<Function>
     where
         F: Fn(&Lua, &[Value]) -> Result<MultiValue, String> + 'static,
     {
@@ -100,6 +101,22 @@ pub(crate) fn named_type_error(
     match name {
         Some(got) => format!("bad argument #{number} to '{function}' ({expected} expected, got {got})"),
         None => type_error(arguments, number, function, expected),
+    }
+}
+
+/// The packet that is the first argument; `not_packet` is what is wrong with the second argument of handlers, which has bytes, too.
+pub(crate) fn packet_argument<'a>(
+    lua: &Lua,
+    arguments: &'a [Value],
+    function: &str,
+    not_packet: &str,
+) -> Result<&'a AnyUserData, String> {
+    let object = arguments.first().and_then(Value::as_userdata);
+    match object.filter(|object| object.get::<Value>("getbyte").is_ok()) {
+        // Only packets have a name for what they begin with.
+        Some(packet) if packet.get::<Value>("eth").is_ok() => Ok(packet),
+        Some(_) => Err(format!("bad argument #1 to '{function}' ({not_packet})")),
+        None => Err(named_type_error(lua, arguments, 1, function, "data")),
     }
 }
 

@@ -205,8 +205,9 @@ impl Generator {
         }
         self.spend(40);
         let to = self.in_function(Self::interface);
-        Some(vec![match self.random.below(2) {
+        Some(vec![match self.random.below(3) {
             0 => line!("print(pcall(function() return pkt:route() end))"),
+            1 => line!("print(pcall(function() return route(pkt) end))"),
             _ => line!("print(pcall(function() local verdict = redirect($) return verdict end))", to),
         }])
     }

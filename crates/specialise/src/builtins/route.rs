@@ -1,15 +1,17 @@
-//! `pkt:route()`: where the kernel would send a packet on.
+//! `pkt:route()` and `route(pkt)`: where the kernel would send a packet on.
 
 use super::call::{Call, Row, row};
 use crate::context::{Context, Result};
 use crate::names;
 use crate::paths::Arm;
 use crate::value::{Abs, Object, Str};
+use moonhook_hook::targets::NO_ROUTES;
 use moonhook_ir::Op;
 use moonhook_library::own::data::ROUTE;
+use moonhook_library::own::globals;
 use moonhook_packet::protocols::{ROUTE_PARAMETERS, Routed, route};
 
-pub const ROWS: &[Row] = &[row(ROUTE, emit)];
+pub const ROWS: &[Row] = &[row(ROUTE, emit), row(globals::ROUTE, emit)];
 
 /// Names the slot with the helper's structure.
 const SLOT: u32 = 4;
@@ -28,7 +30,7 @@ fn emit(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     }
     let Some(helper) = context.target.hook.forward(ROUTE) else {
         let help = "packets can be routed at `xdp` and at `tc.ingress`";
-        context.certain_error("packets cannot be routed at this hook", names::text(&call.called), help);
+        context.certain_error(NO_ROUTES, names::text(&call.called), help);
         return Ok(vec![]);
     };
     let slot = context.known.shared.slot(SLOT, ROUTE_PARAMETERS, &mut context.code.function);

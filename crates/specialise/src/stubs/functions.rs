@@ -11,9 +11,9 @@ use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::PathState;
 use moonhook_library::Library;
-use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS};
+use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS, ROUTE};
 use moonhook_library::own::dns::{ANSWER_PARTS, HEADER, RECORD_PARTS};
-use moonhook_library::own::{DATA, HTTP};
+use moonhook_library::own::{DATA, HTTP, globals};
 use moonhook_packet::protocols::inner;
 
 impl Stubs<'_> {
@@ -21,7 +21,11 @@ impl Stubs<'_> {
     /// values from `base` on; results are stored from `base - 16` on. `None` if it has no stub.
     pub fn function(&mut self, name: &str) -> Result<Option<FunctionId>> {
         // Of two names for the same there is one stub.
-        let name = if name == ANSWER_PARTS[2] { FIX_CHECKSUMS } else { name };
+        let name = match name {
+            _ if name == ANSWER_PARTS[2] => FIX_CHECKSUMS,
+            globals::ROUTE => ROUTE,
+            name => name,
+        };
         let title = name.replace('.', "_");
         let row = match name {
             PRINT => return self.make(&title, with_context(2), super::records::print).map(Some),

@@ -2,10 +2,18 @@
 -- frames: udp tcp arp udp6 arp/15 udp/30
 local xdp, tc = require "xdp", require "tc"
 
-local function forward(pkt)
+local function same(out, ...)
+  return out == ... and select("#", ...)
+end
+
+local function forward(pkt, arg)
   local out, to, from, problem = pkt:route()
   print(out, to, from, problem, select("#", pkt:route()))
-  if not out then return end
+  print(same(out, route(pkt)), route(pkt))
+  if not out then
+    route(arg)
+    return
+  end
   pkt.eth.dst, pkt.eth.src = to, from
   pkt.ip.ttl = pkt.ip.ttl - 1
   print(pkt.eth.dst, pkt.eth.src == from)
@@ -15,5 +23,7 @@ end
 xdp.attach(forward)
 tc.ingress(forward)
 tc.egress(function(pkt, arg)
+  if pkt.tcp then print((route(pkt))) end
+  if pkt.udp then route(pkt.eth) end
   print((pkt:route()))
 end)
