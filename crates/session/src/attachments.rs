@@ -204,7 +204,10 @@ impl Attachments {
 
     /// What kind of thing [`Attachments::place`] is.
     pub fn kind_of_place(&self) -> &'static str {
-        if self.interface().is_some() { "interface" } else { "control group" }
+        match (self.interface(), self.links.first()) {
+            (None, Some(link)) => link.site().kind(),
+            _ => "interface",
+        }
     }
 
     /// The names of the hooks, as a person reads them.

@@ -45,6 +45,17 @@ impl Site {
         }
     }
 
+    /// What kind of thing that is.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Site::Interface(_) => "interface",
+            Site::Cgroup(_) => "control group",
+            Site::Netfilter(_) => "place",
+            Site::File(_) => "file",
+            Site::Kernel(_) => "function",
+        }
+    }
+
     /// Where it is in the file system, if others find it there.
     pub fn path(&self) -> Option<&PathBuf> {
         match self {
