@@ -57,6 +57,7 @@ pub fn named() -> Vec<(&'static str, Vec<u8>)> {
         ("tcp6", v6(&ipv6(6, &[], &tcp(&[], b"hello, world")))),
         ("tls6", v6(&ipv6(6, &[], &tcp(&[1; 12], &hello)))),
         ("udp6", v6(&ipv6(17, &[], &question))),
+        ("jumbo6", v6(&unstated(ipv6(6, &[jumbo_payload(70_000)], &tcp(&[], &hello))))),
         ("icmp6", v6(&ipv6(58, &[], &icmp(128, b"ping")))),
         ("udp6-extensions", v6(&ipv6(17, &walked, &question))),
         ("tls6-extensions", v6(&ipv6(6, &walked, &tcp(&[], &hello)))),

@@ -63,9 +63,12 @@ fn pass_over_apart<M: Machine>(machine: &mut M, parameters: &[Word]) -> Result<(
     Ok(())
 }
 
-/// The extension headers that are passed over: hop-by-hop 0, routing 43, fragment 44, authentication 51, destination
+/// Hop-by-hop options.
+pub const HOP_BY_HOP: i64 = 0;
+
+/// The extension headers that are passed over; behind the first one routing 43, fragment 44, authentication 51, destination
 /// options 60, mobility 135.
-const EXTENSIONS: [i64; 6] = [0, 43, 44, 51, 60, 135];
+const EXTENSIONS: [i64; 6] = [HOP_BY_HOP, 43, 44, 51, 60, 135];
 
 /// Splits off, with one branch, what may be an extension header: a bit for each number, of which those that are the same modulo 64
 /// share one, because shifts count so. TCP, UDP and ICMPv6 share none with an extension header.

@@ -3,7 +3,7 @@
 use super::header::{Headers, Parsing, absent};
 use super::{extensions, link};
 use crate::{Access, Machine};
-use moonhook_ir::words::{Branches, Word, WordPaths};
+use moonhook_ir::words::{Branches, Path, Word, WordPaths};
 use moonhook_ir::{CompareOp, Size};
 
 /// The words of the header `ip`.
@@ -28,6 +28,9 @@ pub enum Part {
 /// Fixed header lengths in bytes.
 pub const IPV4: u32 = 20;
 pub const IPV6: u32 = 40;
+
+/// Type and length of the Jumbo Payload option (RFC 2675 § 2).
+const JUMBO_PAYLOAD: i64 = 0xc204;
 
 pub fn parse<M: Machine>(machine: &mut M) -> Parsing<M> {
     let (state, words, none) = machine.found("link", link::parse)?;
@@ -169,11 +172,63 @@ pub fn by_version<M: Machine>(machine: &mut M, words: &[Word]) -> [(M::State, u3
     [(v4, 4), (v6, 6)]
 }
 
-/// The packet's length as its header states it: all of it for IPv4, the payload and the fixed header for IPv6.
+/// The packet's length as its header states it: all of it for IPv4, the payload and the fixed header for IPv6. Where the field is 0,
+/// which few packets have, it is what [`unstated`] finds.
 pub fn length<M: Machine>(machine: &mut M, start: Word, version: u32) -> Result<Word, M::Stop> {
-    if version == 4 {
-        return machine.header_field(start, 2, Size::B2, IPV4);
+    let (at, whole) = if version == 4 { (2, IPV4) } else { (4, IPV6) };
+    let field = machine.header_field(start, at, Size::B2, whole)?;
+    let none = machine.compare(CompareOp::Eq, field, 0);
+    let (none, stated) = machine.split(none);
+    machine.resume(none);
+    machine.make_cold();
+    let mut paths = if machine.alive() { unstated(machine, start, version)? } else { Vec::new() };
+    machine.resume(stated);
+    let length = machine.add(field, uncounted(version));
+    paths.push(machine.take_path(vec![length]));
+    machine.meet_word(paths)
+}
+
+/// Bytes of the header that its length field does not count.
+fn uncounted(version: u32) -> i64 {
+    if version == 4 { 0 } else { i64::from(IPV6) }
+}
+
+/// The length of a packet whose header has 0 in its place: that of the Jumbo Payload option (RFC 2675), or, where the frame has
+/// more than the field could say, the rest of the frame, as the kernel hands on segments that it has put together (BIG TCP; `iph_totlen`
+/// in include/linux/ip.h). Otherwise what 0 says.
+fn unstated<M: Machine>(machine: &mut M, start: Word, version: u32) -> Result<WordPaths<M>, M::Stop> {
+    let mut paths = Vec::new();
+    if version == 6 {
+        let (jumbo, others) = jumbo_payload(machine, start)?;
+        paths.push(machine.take_path(vec![jumbo]));
+        machine.enter(others)?;
     }
-    let payload = machine.header_field(start, 4, Size::B2, IPV6)?;
-    Ok(machine.add(payload, i64::from(IPV6)))
+    if !machine.alive() {
+        return Ok(paths);
+    }
+    let frame = machine.packet_length();
+    let rest = machine.sub(frame, start);
+    let long = machine.compare(CompareOp::SGt, rest, 0xffff + uncounted(version));
+    let (long, other) = machine.split(long);
+    paths.push(Path { state: long, values: vec![rest] });
+    paths.push(Path { state: other, values: vec![Word::Imm(uncounted(version))] });
+    Ok(paths)
+}
+
+/// Goes on where the first option of the first extension header, hop-by-hop options, is the Jumbo Payload option and says what the
+/// field could not: the packet's length; and the other states.
+fn jumbo_payload<M: Machine>(machine: &mut M, start: Word) -> Result<(Word, Vec<M::State>), M::Stop> {
+    let (header, mut others) = machine.locate(start, IPV6 + 8)?;
+    let next = machine.load_at(header.plus(6), Size::B1, false);
+    let other = machine.compare(CompareOp::Ne, next, extensions::HOP_BY_HOP);
+    machine.leave_if(other, &mut others);
+    let option = machine.load_at(header.plus(IPV6 as i16 + 2), Size::B2, false);
+    let option = machine.host_order(option, Size::B2);
+    let other = machine.compare(CompareOp::Ne, option, JUMBO_PAYLOAD);
+    machine.leave_if(other, &mut others);
+    let length = machine.load_at(header.plus(IPV6 as i16 + 4), Size::B4, false);
+    let length = machine.host_order(length, Size::B4);
+    let wrong = machine.compare(CompareOp::ULe, length, 0xffff);
+    machine.leave_if(wrong, &mut others);
+    Ok((machine.add(length, i64::from(IPV6)), others))
 }

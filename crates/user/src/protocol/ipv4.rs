@@ -20,7 +20,7 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
         version: 4,
         start,
         header_length,
-        length: usize::from(u16_at(header, 2)?),
+        length: total_length(packet)?,
         source: Value::ipv4(array_at(header, 12)?)?,
         destination: Value::ipv4(array_at(header, 16)?)?,
         traffic_class: u8_at(header, 1)?,
@@ -34,4 +34,12 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
         checksum: Some(u16_at(header, 10)?),
         is_detour: false,
     })
+}
+
+/// The field; where it is 0 all that is in the frame, if that is more than the field could say.
+fn total_length(packet: &[u8]) -> Option<usize> {
+    match u16_at(packet, 2)? {
+        0 if packet.len() > usize::from(u16::MAX) => Some(packet.len()),
+        stated => Some(stated.into()),
+    }
 }

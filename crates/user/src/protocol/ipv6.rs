@@ -11,6 +11,9 @@ const FIXED_LENGTH: usize = 40;
 /// The most extension headers that are passed over.
 const EXTENSIONS: usize = 8;
 
+/// Type and length of the option.
+const JUMBO_PAYLOAD: [u8; 2] = [0xc2, 4];
+
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
@@ -31,7 +34,7 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
         version: 6,
         start,
         header_length: passed.length,
-        length: usize::from(u16_at(header, 4)?) + FIXED_LENGTH,
+        length: FIXED_LENGTH + payload_length(packet)?,
         source: Value::ipv6(array_at(header, 8)?)?,
         destination: Value::ipv6(array_at(header, 24)?)?,
         traffic_class: (first >> 20) as u8,
@@ -45,6 +48,26 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
         checksum: None,
         is_detour: passed.is_detour,
     })
+}
+
+/// The length of what follows the fixed header: where its field is 0 that of the Jumbo Payload option, or all that is in the frame, if that
+/// is more than the field could say.
+fn payload_length(packet: &[u8]) -> Option<usize> {
+    let most = usize::from(u16::MAX);
+    match usize::from(u16_at(packet, 4)?) {
+        0 => {
+            let rest = Some(packet.len() - FIXED_LENGTH).filter(|rest| *rest > most);
+            jumbo_payload(packet).filter(|length| *length > most).or(rest).or(Some(0))
+        }
+        stated => Some(stated),
+    }
+}
+
+/// What the Jumbo Payload option says (RFC 2675 § 2), if it is the first hop-by-hop option.
+fn jumbo_payload(packet: &[u8]) -> Option<usize> {
+    let extension = packet.get(FIXED_LENGTH..)?;
+    let is_there = u8_at(packet, 6)? == HOP_BY_HOP && array_at(extension, 2)? == JUMBO_PAYLOAD;
+    if is_there { u32_at(extension, 4)?.try_into().ok() } else { None }
 }
 
 struct Extensions {

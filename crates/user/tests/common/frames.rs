@@ -40,6 +40,18 @@ pub fn ipv6(proto: u8, extensions: &[(u8, Vec<u8>)], rest: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// The IP packet with 0 in its length field.
+pub fn unstated(mut packet: Vec<u8>) -> Vec<u8> {
+    let at = if packet[0] >> 4 == 4 { 2 } else { 4 };
+    packet[at..at + 2].fill(0);
+    packet
+}
+
+/// Hop-by-hop options with a Jumbo Payload option (RFC 2675).
+pub fn jumbo_payload(length: u32) -> (u8, Vec<u8>) {
+    (0, [&[0, 0, 0xc2, 4][..], &length.to_be_bytes()].concat())
+}
+
 /// A hop-by-hop, routing, or destination options header of `8 * units` bytes.
 pub fn extension(kind: u8, units: u8) -> (u8, Vec<u8>) {
     let mut bytes = vec![0; usize::from(units) * 8];
