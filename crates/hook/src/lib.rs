@@ -166,6 +166,11 @@ impl Hook {
         HOOKS.iter().copied().find(is_of)
     }
 
+    /// Packets are as the wire carries them: the kernel has not put any together that are longer than an IP header can say.
+    pub fn is_of_wire(&self) -> bool {
+        matches!(self.context.packet, Packet::Between(_, Elsewhere::Buffers(_)))
+    }
+
     /// The name in object files of such a section, as libbpf knows it.
     pub fn section_in_objects(section: &str) -> &str {
         if section == MATCH.section || section == SOCKET.section { SOCKET_FILTERS } else { section }

@@ -133,7 +133,7 @@ impl UserTier {
         budget: &mut u64,
     ) -> Result<i32, RuntimeError> {
         let hook = point.hook;
-        let mut metadata = Metadata::of(Frame::new(frame, hook.layer));
+        let mut metadata = Metadata::of(Frame::at(hook, frame));
         if let Place::Netfilter(NetfilterPlace { mark: Some(mark), .. }) = point.place
             && metadata.get(hook, b"mark") != Some(i64::from(mark))
         {

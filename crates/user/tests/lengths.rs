@@ -3,11 +3,20 @@
 mod common;
 
 use common::frames::{eth, extension, fragment, ipv4, ipv6, jumbo_payload, tcp, udp, unstated};
-use common::show;
+use common::tier_at;
+use moonhook_hook::{Hook, TC_INGRESS, XDP};
+use moonhook_user::Options;
 
 /// The length of the packet, and that of its payload.
 fn lengths(frame: &[u8]) -> String {
-    show("pkt.ip.length .. ' ' .. (pkt.payload and #pkt.payload or 'none')", frame)
+    lengths_at(&TC_INGRESS, frame)
+}
+
+fn lengths_at(hook: &'static Hook, frame: &[u8]) -> String {
+    let handler =
+        "return function(pkt) error(pkt.ip.length .. ' ' .. (pkt.payload and #pkt.payload or 'none'), 0) end";
+    let error = tier_at(hook, handler, Options::default()).run(frame).error;
+    error.map_or_else(|| "no error".into(), |error| error.lossy())
 }
 
 fn v4(packet: Vec<u8>) -> Vec<u8> {
@@ -48,6 +57,9 @@ fn the_jumbo_payload_option_counts_where_the_field_is_0() {
     assert_eq!(lengths(&with(&[fragment(0, false)], 10)), "40 0");
     let stated = eth(0x86dd, &ipv6(6, &[option(70_000)], &tcp(&[], b"ten bytes.")));
     assert_eq!(lengths(&stated), "78 10");
+    // On the wire there is none, nor are there frames of that length.
+    assert_eq!(lengths_at(&XDP, &with(&[option(70_000)], 10)), "40 0");
+    assert_eq!(lengths_at(&XDP, &v4(ipv4(6, &[], &tcp(&[], &[7; 70_000])))), "0 0");
     // One that is cut off.
     let whole = with(&[option(70_000)], 0);
     assert_eq!(lengths(&whole[..14 + 47]), "40 none");

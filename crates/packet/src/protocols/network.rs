@@ -173,10 +173,13 @@ pub fn by_version<M: Machine>(machine: &mut M, words: &[Word]) -> [(M::State, u3
 }
 
 /// The packet's length as its header states it: all of it for IPv4, the payload and the fixed header for IPv6. Where the field is 0,
-/// which few packets have, it is what [`unstated`] finds.
+/// which few packets have and none that the wire carries, it is what [`unstated`] finds.
 pub fn length<M: Machine>(machine: &mut M, start: Word, version: u32) -> Result<Word, M::Stop> {
     let (at, whole) = if version == 4 { (2, IPV4) } else { (4, IPV6) };
     let field = machine.header_field(start, at, Size::B2, whole)?;
+    if machine.hook().is_of_wire() {
+        return Ok(machine.add(field, uncounted(version)));
+    }
     let none = machine.compare(CompareOp::Eq, field, 0);
     let (none, stated) = machine.split(none);
     machine.resume(none);

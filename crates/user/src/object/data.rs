@@ -11,7 +11,7 @@ use crate::protocol::assign::Written;
 use crate::protocol::vlan::is_tag;
 use crate::protocol::{Beside, Frame, payload};
 use mlua::ffi::{self, lua_State};
-use moonhook_hook::{Hook, Layer};
+use moonhook_hook::Hook;
 
 /// A tag among the bytes of a frame that is shorter is cut off.
 const CUT: usize = 18;
@@ -98,13 +98,13 @@ unsafe fn refresh(state: *mut lua_State, position: c_int, data: *mut Data) {
 pub(super) unsafe fn packet_frame<'a>(data: *mut Data) -> Frame<'a> {
     // SAFETY: as in `bytes`.
     unsafe {
-        let layer = match (*data).kind {
-            DataKind::Packet(hook) => hook.layer,
-            DataKind::Argument => Layer::Link,
+        let plain = match (*data).kind {
+            DataKind::Packet(hook) => Frame::at(hook, bytes(data)),
+            DataKind::Argument => Frame::of_link(bytes(data)),
         };
         let is_fixed = is_tag((*data).metadata.ethertype) && (*data).length < CUT;
         let beside = (*data).metadata.tag.map(|tag| Beside { control: tag.control, is_fixed });
-        Frame { beside, peer: (*data).metadata.peer, ..Frame::new(bytes(data), layer) }
+        Frame { beside, peer: (*data).metadata.peer, ..plain }
     }
 }
 
@@ -145,14 +145,14 @@ pub(super) unsafe fn frame<'a>(state: *mut lua_State, position: c_int) -> Frame<
 pub(super) unsafe fn frame_mut<'a>(state: *mut lua_State, position: c_int) -> Written<'a> {
     // SAFETY: as in `frame`, which has checked the object.
     unsafe {
-        let Frame { layer, beside, .. } = frame(state, position);
+        let Frame { layer, is_of_wire, beside, .. } = frame(state, position);
         let data: *mut Data = ffi::lua_touserdata(state, position).cast();
         if !(*data).kind.is_writable() {
             ffi::luaL_error(state, READ_ONLY.as_ptr());
         }
         let tag = (*data).metadata.tag.as_mut().zip(beside);
         let beside = tag.map(|(tag, beside)| (&mut tag.control, beside.is_fixed));
-        Written { bytes: bytes_mut(data), layer, beside }
+        Written { bytes: bytes_mut(data), layer, is_of_wire, beside }
     }
 }
 

@@ -37,7 +37,7 @@ unsafe extern "C-unwind" fn route(state: *mut lua_State) -> c_int {
         if hook.forward(ROUTE).is_none() {
             return ffi::luaL_error(state, c"packets cannot be routed at this hook".as_ptr());
         }
-        if !has_ip(Frame::new(bytes(data), hook.layer)) {
+        if !has_ip(Frame::at(hook, bytes(data))) {
             ffi::lua_settop(state, 1);
             ffi::lua_settop(state, 4);
             push_bytes(state, b"no IP header");
@@ -75,7 +75,7 @@ unsafe extern "C-unwind" fn fix_checksums(state: *mut lua_State) -> c_int {
     unsafe {
         let data = check(state, true);
         if let DataKind::Packet(hook) = (*data).kind {
-            checksums::fix((bytes_mut(data), hook.layer));
+            checksums::fix(hook, bytes_mut(data));
         }
         0
     }

@@ -43,7 +43,7 @@ pub(super) unsafe fn assign(state: *mut lua_State, data: *mut Data, hook: &Hook)
         if let Some(start) = udp {
             write(packet, start + 4, end - start);
         }
-        checksums::fix((packet, frame.layer));
+        checksums::fix(hook, packet);
         0
     }
 }

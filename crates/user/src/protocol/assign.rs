@@ -30,6 +30,7 @@ pub enum Takes {
 pub struct Written<'a> {
     pub bytes: &'a mut [u8],
     pub layer: Layer,
+    pub is_of_wire: bool,
     /// The control information of a VLAN tag beside it, and whether that cannot be exchanged.
     pub beside: Option<(&'a mut u16, bool)>,
 }
@@ -40,7 +41,7 @@ impl Written<'_> {
             .beside
             .as_ref()
             .map(|(control, is_fixed)| Beside { control: **control, is_fixed: *is_fixed });
-        Frame { beside, ..Frame::new(self.bytes, self.layer) }
+        Frame { beside, is_of_wire: self.is_of_wire, ..Frame::new(self.bytes, self.layer) }
     }
 }
 

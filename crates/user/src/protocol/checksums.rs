@@ -5,7 +5,7 @@
 use super::frame::Frame;
 use super::ip::{self, Ip};
 use super::{icmp, tcp, udp};
-use moonhook_hook::Layer;
+use moonhook_hook::Hook;
 
 /// The checksum of these parts, each of which but the last one has an even number of bytes.
 pub fn checksum(parts: &[&[u8]]) -> u16 {
@@ -29,8 +29,8 @@ struct Transport {
 }
 
 /// Computes the packet's checksums, of what it has all that they cover.
-pub fn fix((bytes, layer): (&mut [u8], Layer)) {
-    let frame = Frame::new(bytes, layer);
+pub fn fix(hook: &Hook, bytes: &mut [u8]) {
+    let frame = Frame::at(hook, bytes);
     let Some(ip) = ip::find(frame) else { return };
     let transport = whole_transport(frame, &ip);
     if ip.version == 4 {

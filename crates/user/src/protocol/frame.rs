@@ -1,6 +1,6 @@
 //! The bytes that protocols are looked for in.
 
-use moonhook_hook::Layer;
+use moonhook_hook::{Hook, Layer};
 use std::net::IpAddr;
 use std::ops::Deref;
 
@@ -9,6 +9,8 @@ use std::ops::Deref;
 pub struct Frame<'f> {
     pub bytes: &'f [u8],
     pub layer: Layer,
+    /// It is as the wire carries it ([`moonhook_hook::Hook::is_of_wire`]).
+    pub is_of_wire: bool,
     /// A VLAN tag that the kernel keeps beside the packet.
     pub beside: Option<Beside>,
     /// Whom a socket is about to be connected with, where that is what a hook is about.
@@ -39,9 +41,14 @@ impl<'f> Frame<'f> {
         Frame::new(bytes, Layer::Link)
     }
 
+    /// A packet as a hook has it, with nothing beside it.
+    pub fn at(hook: &Hook, bytes: &'f [u8]) -> Frame<'f> {
+        Frame { is_of_wire: hook.is_of_wire(), ..Frame::new(bytes, hook.layer) }
+    }
+
     /// A packet with nothing beside it.
     pub fn new(bytes: &'f [u8], layer: Layer) -> Frame<'f> {
-        Frame { bytes, layer, beside: None, peer: None }
+        Frame { bytes, layer, is_of_wire: false, beside: None, peer: None }
     }
 }
 

@@ -12,7 +12,8 @@ pub const PROTOCOL: Protocol = Protocol {
 /// It has the bytes up to the frame's end, and begins with an Ethernet header or that of IP.
 pub fn find(frame: Frame<'_>) -> Option<Frame<'_>> {
     let inside = tunnel::inside(frame)?;
-    Some(Frame::new(frame.bytes.get(inside.start..)?, inside.layer))
+    let bytes = frame.bytes.get(inside.start..)?;
+    Some(Frame { is_of_wire: frame.is_of_wire, ..Frame::new(bytes, inside.layer) })
 }
 
 /// The number of what it shows under that name.

@@ -37,8 +37,8 @@ pub struct Ip {
 
 pub fn find(frame: Frame<'_>) -> Option<Ip> {
     match vlan::network(frame)? {
-        (ipv4::ETHERTYPE, start) => ipv4::parse(frame.bytes, start),
-        (ipv6::ETHERTYPE, start) => ipv6::parse(frame.bytes, start),
+        (ipv4::ETHERTYPE, start) => ipv4::parse(frame, start),
+        (ipv6::ETHERTYPE, start) => ipv6::parse(frame, start),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! The IPv6 header and its extension headers (RFC 8200 §§ 3 and 4).
 
 use super::bytes::{array_at, u8_at, u16_at, u32_at};
+use super::frame::Frame;
 use super::ip::Ip;
 use super::value::Value;
 
@@ -22,7 +23,7 @@ const DESTINATION_OPTIONS: u8 = 60;
 const MOBILITY: u8 = 135;
 
 /// The header at `start`; `None` unless its version is 6 and its 40 bytes lie in the frame.
-pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
+pub fn parse(frame: Frame<'_>, start: usize) -> Option<Ip> {
     let packet = frame.get(start..)?;
     let header = packet.get(..FIXED_LENGTH)?;
     let first = u32_at(header, 0)?;
@@ -34,7 +35,7 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
         version: 6,
         start,
         header_length: passed.length,
-        length: FIXED_LENGTH + payload_length(packet)?,
+        length: FIXED_LENGTH + payload_length(packet, frame.is_of_wire)?,
         source: Value::ipv6(array_at(header, 8)?)?,
         destination: Value::ipv6(array_at(header, 24)?)?,
         traffic_class: (first >> 20) as u8,
@@ -51,11 +52,11 @@ pub fn parse(frame: &[u8], start: usize) -> Option<Ip> {
 }
 
 /// The length of what follows the fixed header: where its field is 0 that of the Jumbo Payload option, or all that is in the frame, if that
-/// is more than the field could say.
-fn payload_length(packet: &[u8]) -> Option<usize> {
+/// is more than the field could say, which neither is on the wire.
+fn payload_length(packet: &[u8], is_of_wire: bool) -> Option<usize> {
     let most = usize::from(u16::MAX);
     match usize::from(u16_at(packet, 4)?) {
-        0 => {
+        0 if !is_of_wire => {
             let rest = Some(packet.len() - FIXED_LENGTH).filter(|rest| *rest > most);
             jumbo_payload(packet).filter(|length| *length > most).or(rest).or(Some(0))
         }

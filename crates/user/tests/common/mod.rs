@@ -4,7 +4,7 @@
 pub mod frames;
 
 use mlua::{Function, Lua, LuaOptions, StdLib};
-use moonhook_hook::XDP;
+use moonhook_hook::{Hook, XDP};
 use moonhook_user::{Options, Outcome, UserTier};
 
 pub const DROP: i32 = 1;
@@ -12,10 +12,15 @@ pub const PASS: i32 = 2;
 
 /// A tier whose handlers are the functions that `script` returns. Line 1 of the script is line 1 of `script.lua`.
 pub fn tier_with(script: &str, options: Options) -> UserTier {
+    tier_at(&XDP, script, options)
+}
+
+/// The same at another hook.
+pub fn tier_at(hook: &'static Hook, script: &str, options: Options) -> UserTier {
     let libraries = StdLib::ALL_SAFE;
     let lua = Lua::new_with(libraries, LuaOptions::default()).unwrap();
     let handlers: mlua::Variadic<Function> = lua.load(script).set_name("@script.lua").eval().unwrap();
-    UserTier::of_functions(lua, handlers.to_vec(), &XDP, options).unwrap()
+    UserTier::of_functions(lua, handlers.to_vec(), hook, options).unwrap()
 }
 
 pub fn tier(script: &str) -> UserTier {
