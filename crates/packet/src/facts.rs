@@ -125,9 +125,15 @@ impl Facts {
         }
     }
 
+    /// Drops what was parsed but for these headers: others may follow them now.
+    pub fn keep_only(&mut self, headers: &[&str]) {
+        self.parsed.retain(|(key, _)| headers.contains(&key.name) && !key.is_inner);
+        self.written = true;
+    }
+
     /// Drops what was parsed of these headers, which may be others now.
     pub fn forget(&mut self, headers: &[&str]) {
-        self.parsed.retain(|(key, _)| !headers.contains(&key.name) && !key.is_inner);
+        self.parsed.retain(|(key, _)| !headers.contains(&key.name));
         self.written = true;
     }
 

@@ -30,13 +30,13 @@ pub fn protocol<M: Machine>() -> Protocol<M> {
 /// The checksum.
 pub const SUM: Sum = Sum { at: 6, may_be_none: true };
 
-/// What is found by the ports of a datagram.
-const BY_PORTS: [&str; 7] = ["dns", "dns.question", "dhcp", "quic", "vxlan", "gue", "inside"];
+/// What is not found by the ports of a datagram.
+const BEFORE_PORTS: [&str; 4] = ["link", "ip", "udp", "ct"];
 
 /// Assigns a port.
 fn assign<M: Machine>(machine: &mut M, place: Place, value: Value) -> Result<(), M::Stop> {
     transport::assign(machine, ("udp", parse), (LENGTH, SUM), place, value)?;
-    machine.state_mut().packet_mut().forget(&BY_PORTS);
+    machine.state_mut().packet_mut().keep_only(&BEFORE_PORTS);
     Ok(())
 }
 
