@@ -6,7 +6,7 @@
 mod contestant;
 
 use crate::clock::Clock;
-use crate::hook;
+use crate::hook::ProgramChoice;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, frames, loading};
 use contestant::{Contestant, Packet, Turn};
@@ -56,6 +56,8 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    choice: ProgramChoice,
     #[command(flatten)]
     program: ProgramOptions,
 }
@@ -121,7 +123,7 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     };
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
-    let chosen = hook::program(&loaded.snapshot, settings.load.hook)?;
+    let chosen = arguments.choice.program(&loaded.snapshot, settings.load.hook, json)?;
     let layer = chosen.point.hook.layer;
     let empty = Contestant::empty(chosen.point.hook, settings.frags)?;
     let works = match &arguments.capture {

@@ -44,6 +44,8 @@ pub enum CliError {
     NoScript { interface: String },
     #[error("handlers of tracepoints and functions get no packets")]
     NoPackets,
+    #[error("the script has no program at '{at}', only at {there}")]
+    NoPlace { at: String, there: String },
     #[error("'{name}' has nothing in {} that a rule could ask", folder.display())]
     NoMatch { name: String, folder: PathBuf },
     #[error("{}:{line}: {problem}", path.display())]
@@ -92,6 +94,7 @@ impl CliError {
             CliError::NoScript { .. } => "MH0026",
             CliError::NoMatch { .. } => "MH0028",
             CliError::NoPackets => "MH0030",
+            CliError::NoPlace { .. } => "MH0031",
         }
     }
 
@@ -115,6 +118,7 @@ impl CliError {
             CliError::NoPackets => {
                 "attach them with `moonhook run`; a script that has handlers of packets, too, is tried with those"
             }
+            CliError::NoPlace { .. } => "give one of them to `--at`, as a whole",
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
         };
@@ -128,6 +132,7 @@ impl CliError {
             CliError::User(_) | CliError::Entry { .. } | CliError::NoPackets => Exit::Refused,
             CliError::NoPage { .. }
             | CliError::SameFile { .. }
+            | CliError::NoPlace { .. }
             | CliError::Operands { .. }
             | CliError::NoScript { .. } => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),

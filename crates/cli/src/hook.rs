@@ -18,13 +18,50 @@ pub fn parser() -> impl TypedValueParser<Value = &'static Hook> {
     known.try_map(|name| HOOKS.iter().copied().find(|hook| hook.name == name).ok_or("no such hook"))
 }
 
-/// The script's first program for the hook that was asked for, or its first one that gets packets.
-///
-/// # Errors
-/// `NoPackets`.
-pub fn program(snapshot: &Snapshot, wanted: Option<&Hook>) -> Result<Program, CliError> {
-    let mut points = snapshot.points();
-    let is_wanted = |point: &Point| wanted.is_none_or(|hook| point.hook == hook) && !point.hook.is_trace();
-    let number = points.iter().position(is_wanted).ok_or(CliError::NoPackets)?;
-    Ok(Program { number, point: points.swap_remove(number) })
+/// Which program is tried of a script with several.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProgramChoice {
+    /// The program that is tried of a script with several, by hook and place as `check` and `list` have them: `tc.egress`,
+    /// `match second` [default: the first one that gets packets]
+    #[arg(long, value_name = "PLACE")]
+    at: Option<String>,
+}
+
+impl ProgramChoice {
+    /// The script's first program that gets packets and is meant, by its place or by the hook that was asked for. Unless `quiet`, it is said
+    /// which others there are.
+    ///
+    /// # Errors
+    /// `NoPackets`, `NoPlace`.
+    pub fn program(
+        &self,
+        snapshot: &Snapshot,
+        hook: Option<&Hook>,
+        quiet: bool,
+    ) -> Result<Program, CliError> {
+        let points = snapshot.points();
+        let tried = || points.iter().enumerate().filter(|(_, point)| !point.hook.is_trace());
+        let is_meant = |point: &Point| match &self.at {
+            Some(at) => point.to_string() == *at,
+            None => hook.is_none_or(|hook| point.hook == hook),
+        };
+        let mut meant = tried().filter(|(_, point)| is_meant(point));
+        let Some((number, point)) = meant.next() else {
+            return Err(match &self.at {
+                Some(at) if tried().next().is_some() => {
+                    CliError::NoPlace { at: at.clone(), there: names(tried()) }
+                }
+                _ => CliError::NoPackets,
+            });
+        };
+        let others = names(meant);
+        if !others.is_empty() && !quiet {
+            eprintln!("note: only what is at '{point}' is tried; with `--at`, also what is at {others}");
+        }
+        Ok(Program { number, point: point.clone() })
+    }
+}
+
+fn names<'a>(points: impl Iterator<Item = (usize, &'a Point)>) -> String {
+    points.map(|(_, point)| format!("'{point}'")).collect::<Vec<_>>().join(", ")
 }

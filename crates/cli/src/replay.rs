@@ -10,7 +10,7 @@ mod tier;
 
 use crate::build::refuse_overwriting;
 use crate::clock::Clock;
-use crate::hook;
+use crate::hook::ProgramChoice;
 use crate::options::ScriptOptions;
 use crate::{CliError, Exit, loading, report};
 use compare::Difference;
@@ -39,6 +39,7 @@ Examples:
   moonhook replay filter.lua trace.pcapng --quiet --out passed.pcap
   moonhook replay filter.lua trace.pcap --tier user      # in real Lua: needs no privilege
   moonhook replay filter.lua trace.pcap --tier both
+  moonhook replay guard.lua trace.pcap --at 'match second'  # of a script with several programs
   moonhook replay sample.lua trace.pcap --tier both --seed 7   # where handlers call math.random
 
 Exit codes: 0 done, 1 script refused or tiers differ, 2 usage, 3 privilege, kernel or file, 4 bug in Moonhook")]
@@ -60,6 +61,8 @@ pub struct Arguments {
     /// Answer as a JSON document
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    program: ProgramChoice,
     #[command(flatten)]
     script_options: ScriptOptions,
     /// What `math.random` begins with in both tiers, as `math.randomseed(N)` takes it [default: another number each time in the kernel]
@@ -119,7 +122,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliErr
     let settings =
         Settings { given_time: true, any_interface: true, seed, ..arguments.script_options.settings() };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
-    let program = hook::program(&loaded.snapshot, settings.load.hook)?;
+    let program = arguments.program.program(&loaded.snapshot, settings.load.hook, arguments.json)?;
     let layer = program.point.hook.layer;
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let on_error = settings.on_error.clone();

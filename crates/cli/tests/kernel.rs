@@ -411,3 +411,41 @@ end)"
         assert!(shown.contains("error step budget exhausted\n"), "{form} {before}: {shown}");
     }
 }
+
+/// Of several programs one is tried, which is said, or the one that was asked for.
+#[test]
+fn replay_tries_the_program_that_is_meant() {
+    if !kernel_available("replay_tries_the_program_that_is_meant") {
+        return;
+    }
+    let script = "\
+local match = require 'match'
+match.attach('first', function() return false end)
+match.attach('second', function() return true end)
+require('tc').egress(function() end)";
+    let place = Place::with(&[("x.lua", script)]);
+    write_capture(&place.path("t.pcap"), std::iter::once([&[0; 12][..], &[8, 0], &[0x45; 40]].concat()));
+    let tried = |arguments: &[&str]| {
+        let run =
+            place.run(&[&["replay", "--tier", "both", "x.lua", "t.pcap"], arguments].concat()).ends_with(0);
+        (
+            run.stdout().lines().find(|line| line.contains("frames:")).unwrap_or_default().to_string(),
+            run.stderr(),
+        )
+    };
+    let (verdicts, note) = tried(&[]);
+    assert!(verdicts.contains("MISS 1"), "{verdicts}");
+    assert!(
+        note.contains("only what is at 'match first' is tried")
+            && note.contains("'match second', 'tc.egress'"),
+        "{note}"
+    );
+    let (verdicts, note) = tried(&["--hook", "match"]);
+    assert!(verdicts.contains("MISS 1"), "{verdicts}");
+    assert!(note.contains("'match second'") && !note.contains("tc.egress"), "{note}");
+    for (at, verdict) in [("match second", "MATCH 1"), ("tc.egress", "NEXT 1")] {
+        let (verdicts, note) = tried(&["--at", at]);
+        assert!(verdicts.contains(verdict) && note.is_empty(), "{verdicts} {note}");
+    }
+    place.run(&["bench", "x.lua", "--at", "match"]).ends_with(2).complains("MH0031");
+}

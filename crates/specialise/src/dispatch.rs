@@ -11,6 +11,7 @@ use crate::sites::Site;
 use crate::state::{Slot, State};
 use crate::value::{Abs, Union, Variant};
 use moonhook_ir::CompareOp;
+use moonhook_ir::Piece;
 use moonhook_ir::words::{Branches, PathState, Words};
 use std::borrow::Cow;
 
@@ -203,7 +204,7 @@ impl Context<'_> {
         help: impl Into<Cow<'static, str>>,
     ) {
         self.note_certain(message.as_ref(), name, help.into());
-        self.fail(Message::new(message));
+        self.fail_unnoted(Message::new(message));
     }
 
     /// The run-time error that an object has no field of that name. The script is refused if the name stands in the code and the
@@ -223,7 +224,7 @@ impl Context<'_> {
         self.findings
             .certain
             .push((self.execution.site(), LowerError { kind, place: self.place(Some(name)).into() }));
-        self.fail(Message::new(message));
+        self.fail_unnoted(Message::new(message));
     }
 
     fn note_certain(&mut self, message: &[u8], name: Option<&str>, help: Cow<'static, str>) {
@@ -236,12 +237,25 @@ impl Context<'_> {
         }
     }
 
+    /// An error of the current instruction in some state, of code that is not rolled back. What few packets come to is what a check has found.
+    pub fn note_failed(&mut self, message: &Message) {
+        let is_checked = self.state.block.is_none_or(|block| self.code.function.block(block).cold);
+        let (false, Some(site), [Piece::Text(text)]) =
+            (is_checked, self.execution.site(), message.pieces.as_slice())
+        else {
+            return;
+        };
+        let message = String::from_utf8_lossy(text).into_owned();
+        let kind = LowerErrorKind::CertainError { message, help: AS_WRITTEN.into() };
+        self.findings.failed.push((site, LowerError { kind, place: self.place(None).into() }));
+    }
+
     /// A run-time error about a value, which is not certain if the value came out of a union.
     pub fn type_error(&mut self, message: impl AsRef<[u8]>, certain: bool, name: Option<&str>) {
         if certain {
             self.note_certain(message.as_ref(), name, CHECK.into());
         }
-        self.fail(Message::new(message));
+        self.fail_unnoted(Message::new(message));
     }
 
     /// [`Context::type_error`] where a library function meets the value: no position stands before the message (`luaG_runerror`).
@@ -249,7 +263,7 @@ impl Context<'_> {
         if certain {
             self.note_certain(message.as_ref(), name, CHECK.into());
         }
-        self.fail(Message::bare(message));
+        self.fail_unnoted(Message::bare(message));
     }
 }
 
@@ -272,6 +286,10 @@ impl Objects {
         }
     }
 }
+
+/// What helps against an error that does not depend on packets.
+const AS_WRITTEN: &str =
+    "it does not depend on the packet: write the call or the value otherwise, or take it out";
 
 const CHECK: &str = "check the value before it is used";
 

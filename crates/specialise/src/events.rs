@@ -43,8 +43,15 @@ impl Context<'_> {
         self.output.event(event)
     }
 
-    /// Raises an error whose text is known: the current state ends.
+    /// An error whose text is known: the current state ends. The script is warned of it if its instruction does nothing else.
     pub fn fail(&mut self, message: Message) {
+        self.note_failed(&message);
+        self.fail_unnoted(message);
+    }
+
+    /// The same without a warning: the script itself wants the error, or it is one of several types of a value that is wrong, or the
+    /// warning says more.
+    pub fn fail_unnoted(&mut self, message: Message) {
         if !self.state.alive() {
             return;
         }

@@ -10,6 +10,8 @@ pub struct Findings {
     /// Errors that happen whenever an instruction is executed in some state, for code that is not rolled back, with that
     /// instruction. They are no reason to warn of if it is among [`Findings::passed`].
     pub certain: Vec<(Option<Site>, LowerError)>,
+    /// Other errors that happened in some state. Of an instruction that did nothing else, there is a reason to warn.
+    pub failed: Vec<(Site, LowerError)>,
     /// A refusal that holds unless specialisation has to start again.
     pub deferred: Option<Box<LowerError>>,
     /// Something was learned that code before depends on: what is made now only serves to learn more, see
@@ -40,6 +42,16 @@ impl Findings {
     /// The instruction was executed without an error.
     pub fn note_passed(&mut self, site: Option<Site>) {
         self.passed.extend(site);
+    }
+
+    /// The errors of instructions that failed in all states that they were executed in: those that are certain, and of other instructions the
+    /// first one of each.
+    pub fn errors_of_failing(&mut self) -> Vec<LowerError> {
+        let (certain, failed) = (std::mem::take(&mut self.certain), std::mem::take(&mut self.failed));
+        let mut known: HashSet<Site> = certain.iter().filter_map(|(site, _)| *site).collect();
+        let failed = failed.into_iter().filter(|(site, _)| known.insert(*site));
+        let all = certain.into_iter().chain(failed.map(|(site, error)| (Some(site), error)));
+        all.filter(|(site, _)| self.never_passed(*site)).map(|(_, error)| error).collect()
     }
 
     /// Whether the instruction failed in all states that it was executed in.

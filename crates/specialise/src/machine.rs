@@ -78,7 +78,7 @@ impl Machine for Context<'_> {
     }
 
     fn fault(&mut self, fault: Fault) {
-        self.fail(match fault {
+        self.fail_unnoted(match fault {
             Fault::Unreadable => {
                 Message::new(format!("only the first {READABLE} bytes of a frame can be read"))
             }

@@ -259,8 +259,7 @@ impl Context<'_> {
 
     /// Puts the module together, unless a field that the code names is certainly missing.
     fn finish(mut self) -> std::result::Result<ir::Module, LowerError> {
-        let certain = std::mem::take(&mut self.findings.certain);
-        for (_, error) in certain.into_iter().filter(|(site, _)| self.findings.never_passed(*site)) {
+        for error in self.findings.errors_of_failing() {
             if matches!(error.kind, LowerErrorKind::NoSuchField { .. }) {
                 return Err(error);
             }

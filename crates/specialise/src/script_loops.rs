@@ -23,8 +23,9 @@ struct Before {
     block: ir::Block,
     length: usize,
     loop_start: u32,
-    /// Errors that are certain.
+    /// Errors that are certain, and others.
     certain: usize,
+    failed: usize,
     pending: BTreeMap<usize, Vec<State>>,
     returns: usize,
 }
@@ -111,6 +112,7 @@ impl<'a> Context<'a> {
             length: self.code.function.block(block).insts.len(),
             loop_start: self.code.loop_start,
             certain: self.findings.certain.len(),
+            failed: self.findings.failed.len(),
             pending: frame.pending.clone(),
             returns: frame.returns.len(),
         }
@@ -124,6 +126,7 @@ impl<'a> Context<'a> {
         block.terminator = None;
         self.forget_values();
         self.findings.certain.truncate(before.certain);
+        self.findings.failed.truncate(before.failed);
         frame.pending.clone_from(&before.pending);
         frame.returns.truncate(before.returns);
     }

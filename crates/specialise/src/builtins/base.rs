@@ -83,7 +83,7 @@ fn assert(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     context.enter(falsy)?;
     if context.state.alive() {
         match call.args.get(1) {
-            None => context.fail(Message::new("assertion failed!")),
+            None => context.fail_unnoted(Message::new("assertion failed!")),
             Some(message) => raise(context, message, true)?,
         }
     }
@@ -116,7 +116,7 @@ fn error(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 fn raise(context: &mut Context<'_>, value: &Abs, positioned: bool) -> Result<()> {
     match value {
         Abs::Str(Str::Const(text)) => {
-            context.fail(Message { pieces: vec![Piece::Text(text.to_vec())], positioned });
+            context.fail_unnoted(Message { pieces: vec![Piece::Text(text.to_vec())], positioned });
             Ok(())
         }
         Abs::Str(_) => {

@@ -43,7 +43,7 @@ fn ipairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 /// `ipairsaux`: the next index and its element, or nil.
 fn next_element(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     if let table @ (Abs::Nil | Abs::Bool(_) | Abs::Int(_)) = call.arg(1) {
-        context.fail(Message::bare(format!("attempt to index a {} value", table.message_name())));
+        context.fail_unnoted(Message::bare(format!("attempt to index a {} value", table.message_name())));
         return Ok(vec![]);
     }
     let index = call.integer(context, 2)?;
