@@ -1,6 +1,7 @@
 //! Fields, length and text of packets and headers.
 
 use crate::harness::*;
+use moonhook_hook::XDP;
 use moonhook_install::{FRAME_MIN, frame_max_linear};
 use moonhook_proof::{frames, host};
 use moonhook_runtime::layout::{L_CALL_COUNT, L_CALL_DEST, L_CALL_FUNC, OBJECT_ARGUMENT, OBJECT_PACKET};
@@ -70,7 +71,7 @@ fn read(harness: &Harness, object: u64, name: &str, frame: &[u8]) -> Value {
 
 /// Reads everything there is of a frame.
 fn check(harness: &Harness, title: &str, frame: &[u8]) {
-    let packet = Frame::of_link(frame);
+    let packet = Frame::at(&XDP, frame);
     for protocol in protocols() {
         let found = read(harness, PACKET, protocol.name, frame);
         let wanted = match protocol.view {
