@@ -2,7 +2,7 @@
 
 use crate::CliError;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use moonhook_hook::{HOOKS, Hook, Point};
+use moonhook_hook::{HOOKS, Hook, Layer, Point};
 use moonhook_snapshot::Snapshot;
 
 /// A program of a script: its number, and what it is attached to.
@@ -22,7 +22,7 @@ pub fn parser() -> impl TypedValueParser<Value = &'static Hook> {
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProgramChoice {
     /// The program that is tried of a script with several, by hook and place as `check` and `list` have them: `tc.egress`,
-    /// `match second` [default: the first one that gets packets]
+    /// `match second` [default: the first one that gets packets, before those that ask about connections]
     #[arg(long, value_name = "PLACE")]
     at: Option<String>,
 }
@@ -45,7 +45,10 @@ impl ProgramChoice {
             Some(at) => point.to_string() == *at,
             None => hook.is_none_or(|hook| point.hook == hook),
         };
-        let mut meant = tried().filter(|(_, point)| is_meant(point));
+        let mut meant: Vec<_> = tried().filter(|(_, point)| is_meant(point)).collect();
+        // The kernel has no test runs of them.
+        meant.sort_by_key(|(_, point)| point.hook.layer == Layer::Socket);
+        let mut meant = meant.into_iter();
         let Some((number, point)) = meant.next() else {
             return Err(match &self.at {
                 Some(at) if tried().next().is_some() => {

@@ -419,6 +419,7 @@ fn replay_tries_the_program_that_is_meant() {
         return;
     }
     let script = "\
+require('cgroup').connect('/', function() end)
 local match = require 'match'
 match.attach('first', function() return false end)
 match.attach('second', function() return true end)
@@ -437,7 +438,7 @@ require('tc').egress(function() end)";
     assert!(verdicts.contains("MISS 1"), "{verdicts}");
     assert!(
         note.contains("only what is at 'match first' is tried")
-            && note.contains("'match second', 'tc.egress'"),
+            && note.contains("'match second', 'tc.egress', 'cgroup.connect4 /'"),
         "{note}"
     );
     let (verdicts, note) = tried(&["--hook", "match"]);
