@@ -15,10 +15,12 @@ const ELSEWHERE: &str = "REDIRECT";
 pub struct Peers {
     /// One for each veth interface that packets can be sent out of, if they were asked for.
     programs: Vec<Peer>,
-    /// Nothing has been sent yet.
+    /// Nothing has been sent yet that could be lost.
     waits: bool,
     /// Somebody was told that something is lost.
     noted: bool,
+    /// The same of what has a part of its checksum.
+    noted_partial: bool,
     /// All interfaces have been looked at, of which there may be many.
     looked: bool,
 }
@@ -31,7 +33,9 @@ impl Peers {
     /// # Errors
     /// As of [`Peer::attach`]; the programs that were attached before go.
     pub fn attach(options: &Options, links: &[Link], kernel: &Kernel) -> Result<Peers, SessionError> {
-        let mut peers = Peers { programs: Vec::new(), waits: true, noted: false, looked: false };
+        let waits = native(links).next().is_some();
+        let mut peers =
+            Peers { programs: Vec::new(), waits, noted: false, noted_partial: false, looked: false };
         if !options.peer {
             return Ok(peers);
         }
@@ -99,43 +103,55 @@ impl Peers {
         self.waits
     }
 
-    /// What is to be said, once, of interfaces out of which packets have been sent though nothing arrives at the other end.
-    pub fn complaint(
+    /// What is to be said, each once, of interfaces out of which packets have been sent that do not arrive at the other end.
+    pub fn complaints(
         &mut self,
         counters: &Counters,
         links: &[Link],
         installed: &Installed,
         options: &Options,
-    ) -> Option<String> {
+    ) -> Vec<String> {
+        let (back, elsewhere) = (sent(counters, BACK), sent(counters, ELSEWHERE));
+        self.waits &= !back && !elsewhere;
+        let own: Vec<String> = native(links).filter(|_| back).map(str::to_string).collect();
+        // What generic mode redirects arrives.
+        let redirects = elsewhere && native(links).next().is_some();
+        let kernel = Some(&installed.kernel).filter(|_| redirects);
+        let lost = self.lost(&own, kernel, options);
+        let partial = if installed.sums_all { None } else { self.partial(own, options) };
+        lost.into_iter().chain(partial).collect()
+    }
+
+    /// Of interfaces that packets are sent back out of, and of those that the code of `kernel` redirects to.
+    fn lost(&mut self, own: &[String], kernel: Option<&Kernel>, options: &Options) -> Option<String> {
         if self.noted {
             return None;
         }
         let netns = options.netns.as_deref();
-        let (back, elsewhere) = (sent(counters, BACK), sent(counters, ELSEWHERE));
-        self.waits = !back && !elsewhere;
-        let own: Vec<String> = native(links).filter(|_| back).map(str::to_string).collect();
-        let mut lacking = own.clone();
+        let mut lacking = own.to_vec();
         lacking.retain(|name| is_lost(name, netns, Sent::Back));
-        // What generic mode redirects arrives.
-        let redirects = elsewhere && native(links).next().is_some();
-        let (named, others) =
-            if redirects { self.redirected(&installed.kernel, netns) } else { Default::default() };
+        let (named, others) = kernel.map_or_else(Default::default, |kernel| self.redirected(kernel, netns));
         lacking.extend(named);
         lacking.sort();
         lacking.dedup();
-        let (without, named): (Vec<_>, Vec<_>) =
+        let (own, named): (Vec<_>, Vec<_>) =
             lacking.into_iter().partition(|name| options.interfaces.contains(name));
-        let mut partial = if installed.sums_all { Vec::new() } else { own };
-        partial.retain(|name| sends_partial_checksums(name, netns));
-        let complaints = [
-            lost(SENT, &without, OWN),
-            lost(SENT, &named, OTHERS),
-            lost(REDIRECTED, &others, OTHERS),
-            lost(BACK_AGAIN, &partial, CHECKSUMS),
-        ];
+        let complaints =
+            [lost(SENT, &own, OWN), lost(SENT, &named, OTHERS), lost(REDIRECTED, &others, OTHERS)];
         let complaints: Vec<String> = complaints.into_iter().flatten().collect();
         self.noted = !complaints.is_empty();
         self.noted.then(|| complaints.join("; "))
+    }
+
+    /// Of interfaces that packets are sent back out of to a host that does not compute whole checksums. Which packets it has made itself, nothing
+    /// tells.
+    fn partial(&mut self, mut own: Vec<String>, options: &Options) -> Option<String> {
+        if self.noted_partial {
+            return None;
+        }
+        own.retain(|name| sends_partial_checksums(name, options.netns.as_deref()));
+        self.noted_partial = !own.is_empty();
+        self.noted_partial.then(|| format!("at the other end of {}, {PARTIAL}: {CHECKSUMS}", listed(&own)))
     }
 
     /// The interfaces that packets are redirected to and whose other ends do not take them; and those of which nothing but packets says
@@ -177,12 +193,15 @@ fn runs_generic(name: &str, links: &[Link]) -> bool {
 /// What is lost: packets of an interface that surely are sent there, and those that would be.
 const SENT: &str = "what is sent out of";
 const REDIRECTED: &str = "what is redirected to";
-const BACK_AGAIN: &str = "TCP and UDP with partial checksums, sent back without `pkt:fix_checksums()` out of";
+/// What may be lost: what that host has not made itself, it takes.
+const PARTIAL: &str =
+    "TCP and UDP are sent with a part of their checksums, and dropped where they come back so";
 
 /// What helps where the script is run on the interface.
 const OWN: &str = "a veth needs an XDP program at its other end, where `--peer` puts an empty one";
 /// What helps where checksums have been left to a network card that there is none of.
-const CHECKSUMS: &str = "with `ethtool -K … tx off` its other end sends whole ones";
+const CHECKSUMS: &str =
+    "call `pkt:fix_checksums()` before such packets go back, or set `ethtool -K … tx off` there";
 /// What helps elsewhere, where only redirects go.
 const OTHERS: &str = "a veth needs an XDP program at its other end, or `ethtool -K … gro on` there";
 
@@ -190,12 +209,16 @@ const OTHERS: &str = "a veth needs an XDP program at its other end, or `ethtool 
 const LISTED: usize = 5;
 
 fn lost(what: &str, names: &[String], help: &str) -> Option<String> {
+    (!names.is_empty()).then(|| format!("{what} {} does not arrive: {help}", listed(names)))
+}
+
+fn listed(names: &[String]) -> String {
     let listed = names.iter().take(LISTED).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     let more = match names.len().saturating_sub(LISTED) {
         0 => String::new(),
         more => format!(" and {more} others"),
     };
-    (!names.is_empty()).then(|| format!("{what} {listed}{more} does not arrive: {help}"))
+    format!("{listed}{more}")
 }
 
 #[cfg(test)]

@@ -189,10 +189,8 @@ impl Session {
     /// Says so where packets are sent to nowhere.
     fn look_at_peers(&mut self, counters: &Counters) -> Result<(), SessionError> {
         let links = self.attachments.links();
-        match self.peers.complaint(counters, links, &self.installed, &self.options) {
-            Some(complaint) => self.complain(complaint),
-            None => Ok(()),
-        }
+        let complaints = self.peers.complaints(counters, links, &self.installed, &self.options);
+        complaints.into_iter().try_for_each(|complaint| self.complain(complaint))
     }
 
     /// Removes entries whose time is over, some of them; gives when to go on.
