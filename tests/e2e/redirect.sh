@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `redirect` between interfaces, at XDP (native and generic) and tc, in both forms: two hosts reach each other through a namespace that has
 # no addresses, only a script; names in the code and names from a table; an interface that is removed and made again; one that there is
-# none of; a copy of what passes (`tc.clone`); the neighbour that the kernel knows (`tc.redirect_neigh`).
+# none of; a copy of what passes (`tc.clone`); the neighbour that the kernel knows (`tc.redirect_neigh`), over IPv4 and IPv6.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -31,11 +31,12 @@ ip netns exec "$MIDDLE" sysctl -q net.ipv6.conf.seen.disable_ipv6=1
 ip -n "$MIDDLE" link set seen up
 ip -n "$MIDDLE" link set seen1 up
 
-# The right host answers datagrams.
+# The right host answers datagrams, of both versions of IP.
 ip netns exec "$RIGHT" python3 -c '
 import socket
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-    one.bind(("", 7000))
+with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as one:
+    one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    one.bind(("::", 7000))
     while True:
         data, peer = one.recvfrom(2000)
         one.sendto(data, peer)
@@ -225,4 +226,35 @@ ip netns exec "$MIDDLE" sysctl -q net.ipv4.conf.port1.forwarding=0
 start route port1
 eventually "the neighbour is found" reaches 198.51.100.1
 stop route
+
+# The same over IPv6, in both forms, where the interface is one of several names.
+cat >"$WORK/route6.lua" <<'LUA'
+local tc = require "tc"
+local ways = { "seen", "port1", "port2" }
+tc.ingress(function(pkt)
+  local ip = pkt.ip
+  local way = ip and (ip.dst == "2001:db8:2::1" and 3 or ip.dst == "2001:db8:1::1" and 2)
+  if way then return tc.redirect_neigh(ways[pkt.udp and way or 1]) end
+end)
+LUA
+ip -n "$MIDDLE" address add 2001:db8:1::3/64 dev port1 nodad
+ip -n "$MIDDLE" address add 2001:db8:2::3/64 dev port2 nodad
+ip -n "$LEFT" address add 2001:db8:1::1/64 dev left0 nodad
+ip -n "$RIGHT" address add 2001:db8:2::1/64 dev right0 nodad
+ip -n "$LEFT" route add 2001:db8:2::/64 via 2001:db8:1::3
+ip -n "$RIGHT" route add 2001:db8:1::/64 via 2001:db8:2::3
+reaches6() {
+    ip netns exec "$LEFT" python3 -c '
+import socket
+with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as one:
+    one.settimeout(0.3)
+    one.sendto(b"hello", ("2001:db8:2::1", 7000))
+    raise SystemExit(one.recv(10) != b"hello")' 2>/dev/null
+}
+for form in expanded general; do
+    ! reaches6 || die "the middle forwards IPv6 without the script"
+    start route6 port1,port2 --form "$form"
+    eventually "$form: the neighbour is found over IPv6" reaches6
+    stop route6
+done
 echo ok
