@@ -41,6 +41,9 @@ impl General<'_> {
         let string_meta = self.string_metatable();
         self.start_module();
         self.put_packet_methods();
+        if !snapshot.flows.is_empty() {
+            self.stub(|stubs| stubs.make_declared_tables());
+        }
         let Units { units, interpreters } = self.make_units();
         let mut programs = Vec::new();
         for (program, handlers) in handlers.into_iter().enumerate() {

@@ -14,6 +14,7 @@ mod error;
 mod events;
 mod exec;
 mod explain;
+mod flow;
 mod frames;
 mod hook;
 mod list;
@@ -82,6 +83,7 @@ enum Command {
     List(list::Arguments),
     Reload(reload::Arguments),
     Exec(exec::Arguments),
+    Flow(flow::Arguments),
     Table(table::Arguments),
     Events(events::Arguments),
     Rule(rule::Arguments),
@@ -102,6 +104,7 @@ impl Command {
             Command::List(arguments) => list::list(arguments, out),
             Command::Reload(arguments) => reload::reload(arguments, out),
             Command::Exec(arguments) => exec::exec(arguments, out),
+            Command::Flow(arguments) => flow::flow(arguments, out),
             Command::Table(arguments) => table::table(arguments, out),
             Command::Events(arguments) => events::events(arguments, out),
             Command::Rule(arguments) => rule::rule(arguments, out),
@@ -122,6 +125,7 @@ impl Command {
             Command::List(arguments) => arguments.json,
             Command::Reload(arguments) => arguments.json,
             Command::Exec(arguments) => arguments.json,
+            Command::Flow(arguments) => arguments.json,
             Command::Table(arguments) => arguments.json,
             Command::Events(arguments) => arguments.json,
             Command::Rule(arguments) => arguments.json,

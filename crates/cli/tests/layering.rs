@@ -13,16 +13,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("library", &[]),
     ("replace", &[]),
     ("schema", &[]),
-    ("snapshot", &["btf", "hook", "schema"]),
+    ("flows", &["schema"]),
+    ("snapshot", &["btf", "flows", "hook", "schema"]),
     ("ir", &["diagnostic", "schema"]),
     // What stages and front ends share.
     ("packet", &["hook", "ir"]),
     // The stages.
-    ("load", &["btf", "diagnostic", "hook", "library", "schema", "snapshot"]),
+    ("load", &["btf", "diagnostic", "flows", "hook", "library", "schema", "snapshot"]),
     ("runtime", &["ir", "library", "load", "snapshot"]),
     (
         "specialise",
-        &["btf", "diagnostic", "hook", "ir", "library", "packet", "runtime", "schema", "snapshot"],
+        &["btf", "diagnostic", "flows", "hook", "ir", "library", "packet", "runtime", "schema", "snapshot"],
     ),
     ("baseline", &["diagnostic", "hook", "ir", "library", "specialise", "runtime", "schema", "snapshot"]),
     ("passes", &["hook", "ir"]),
@@ -32,7 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("capture", &["diagnostic", "replace"]),
     ("user", &["diagnostic", "hook", "library", "load", "schema", "snapshot"]),
     ("records", &["hook", "ir", "library", "schema", "snapshot"]),
-    ("control", &["diagnostic", "install", "ir", "load", "schema", "snapshot"]),
+    ("control", &["diagnostic", "flows", "hook", "install", "ir", "load", "schema", "snapshot"]),
     ("daemon", &["diagnostic", "schema"]),
     // Those that call them.
     (
@@ -43,6 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "control",
             "diagnostic",
             "emit",
+            "flows",
             "hook",
             "install",
             "ir",
@@ -61,6 +63,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "daemon",
             "diagnostic",
             "engine",
+            "flows",
             "hook",
             "install",
             "ir",

@@ -1,6 +1,7 @@
 //! What can go wrong between a script's Lua state and the maps of its handlers.
 
 use moonhook_diagnostic::Diagnostic;
+use moonhook_flows::KeyError;
 use moonhook_install::InstallError;
 use moonhook_load::CallError;
 use moonhook_schema::SchemaError;
@@ -27,6 +28,13 @@ pub enum ControlError {
     State(String),
     #[error(transparent)]
     Install(#[from] InstallError),
+    #[error("there is no flow table '{name}'")]
+    NoSuchFlowTable { name: String, existing: Vec<String> },
+    #[error("{problem}")]
+    FlowKey { problem: KeyError, names: String },
+    /// A function of a flow, as the stage that refuses it says it.
+    #[error("{}", .0.message)]
+    Flow(Box<Diagnostic>),
 }
 
 impl From<mlua::Error> for ControlError {
@@ -59,12 +67,16 @@ impl ControlError {
             ControlError::State(_) => "MH0706",
             ControlError::Ambiguous { .. } => "MH0707",
             ControlError::Install(error) => error.code(),
+            ControlError::NoSuchFlowTable { .. } => "MH0709",
+            ControlError::FlowKey { .. } => "MH0710",
+            ControlError::Flow(diagnostic) => diagnostic.code,
         }
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             ControlError::Install(error) => return error.diagnostic(),
+            ControlError::Flow(diagnostic) => return (**diagnostic).clone(),
             ControlError::Entry { error, .. } => return error.diagnostic(),
             _ => {}
         }
@@ -93,13 +105,20 @@ impl ControlError {
             }
             ControlError::NoSuchTable { existing, .. } => format!("there are {}", existing.join(", ")),
             ControlError::Ambiguous { existing, .. } => format!("name one of {}", existing.join(", ")),
+            ControlError::NoSuchFlowTable { existing, .. } if existing.is_empty() => {
+                "the script makes one with `flow.new{…}` (docs/flows.md)".to_string()
+            }
+            ControlError::NoSuchFlowTable { existing, .. } => {
+                format!("name one of them with `--table`: {}", existing.join(", "))
+            }
+            ControlError::FlowKey { names, .. } => format!("keys of this table have {names}"),
             ControlError::Call(error) if error.message.contains("nil value (global '") => {
                 "names are those of global variables, shared tables, and local variables that some function of the script uses: \
                  others are gone when it has ended".to_string()
             }
             ControlError::Call(_) => "correct the text, or the function it calls".to_string(),
             ControlError::State(_) => "a larger `--load-memory` may help; else please report it".to_string(),
-            ControlError::Install(_) | ControlError::Entry { .. } => String::new(),
+            ControlError::Install(_) | ControlError::Entry { .. } | ControlError::Flow(_) => String::new(),
         }
     }
 }
@@ -140,6 +159,24 @@ mod tests {
                 "MH0707",
                 "several scripts have a table 't'",
                 "name one of a.t, b.t",
+            ),
+            (
+                ControlError::NoSuchFlowTable { name: table(), existing: vec![] },
+                "MH0709",
+                "there is no flow table 't'",
+                "the script makes one",
+            ),
+            (
+                ControlError::NoSuchFlowTable { name: table(), existing: vec!["a".into(), "b".into()] },
+                "MH0709",
+                "there is no flow table 't'",
+                "name one of them with `--table`: a, b",
+            ),
+            (
+                ControlError::FlowKey { problem: KeyError::Missing { name: "src" }, names: "`src`".into() },
+                "MH0710",
+                "the key has no `src`",
+                "keys of this table have `src`",
             ),
             (ControlError::Call(call), "MH0705", "exec:1: no", "correct the text"),
             (

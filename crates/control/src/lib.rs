@@ -13,6 +13,7 @@
 mod convert;
 mod error;
 mod exec;
+mod flows;
 mod locals;
 mod priority;
 mod proxy;
@@ -29,7 +30,8 @@ mod variables;
 
 pub use error::ControlError;
 pub use exec::{Answer, Shown};
-pub use moonhook_load::CallError;
+pub use flows::{Content, FlowEntry, FlowMaker, FlowTables, FunctionId, MadeFunction};
+pub use moonhook_load::{CallError, Changed};
 pub use priority::{lower_priority, processor_time};
 pub use sweep::Sweeper;
 pub use table::{Entries, SharedTable, Traversal, table_named};

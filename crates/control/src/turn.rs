@@ -1,6 +1,7 @@
 //! The state and its turns: timers, signals and events, one function after another.
 
 use crate::convert::{Space, value};
+use crate::flows::{FlowMaker, FlowTables, Owner};
 use crate::sending::sender;
 use crate::signals::Seen;
 use crate::sweep::Sweeper;
@@ -16,8 +17,8 @@ use moonhook_schema::Datum;
 use moonhook_snapshot::{Owners, TableId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What control code may use.
@@ -52,6 +53,13 @@ pub enum Report {
 pub struct Connection {
     tables: Vec<(TableId, Arc<SharedTable>)>,
     handlers: Handlers,
+    flows: Option<Made>,
+}
+
+/// Flow tables, and who makes their functions.
+struct Made {
+    tables: Arc<Mutex<FlowTables>>,
+    maker: Box<dyn FlowMaker>,
 }
 
 /// Which tables and variables a program shares with its Lua state.
@@ -80,7 +88,7 @@ impl Connection {
             Ok((id, Arc::new(shared)))
         };
         let tables = module.tables.iter().map(table).collect::<Result<_, ControlError>>()?;
-        Ok(Connection { tables, handlers: Handlers::open(&module.variables, program)? })
+        Ok(Connection { tables, handlers: Handlers::open(&module.variables, program)?, flows: None })
     }
 
     /// As [`Connection::open`], once more: with these tables, which the first one had.
@@ -93,7 +101,12 @@ impl Connection {
         tables: &[Arc<SharedTable>],
     ) -> Result<Connection, ControlError> {
         let tables = layout.tables.iter().copied().zip(tables.iter().cloned()).collect();
-        Ok(Connection { tables, handlers: Handlers::open(&layout.variables, program)? })
+        Ok(Connection { tables, handlers: Handlers::open(&layout.variables, program)?, flows: None })
+    }
+
+    /// With the flow tables, and who makes their functions.
+    pub fn with_flows(self, tables: Arc<Mutex<FlowTables>>, maker: Box<dyn FlowMaker>) -> Connection {
+        Connection { flows: Some(Made { tables, maker }), ..self }
     }
 
     /// The shared tables, in the order of the module.
@@ -119,6 +132,7 @@ pub struct Control {
     signals: Vec<(Signal, Function)>,
     seen: Seen,
     sweeper: Sweeper,
+    pub(crate) flows: Option<Rc<Owner>>,
 }
 
 impl Control {
@@ -167,6 +181,10 @@ impl Control {
         let variables = Variables::connect(&loaded, connection.handlers);
         written.extend(variables.holders());
         let locals = locals::by_name(&loaded, &written)?;
+        let flows = match (connection.flows, loaded.base.take()) {
+            (Some(Made { tables, maker }), Some(base)) => Some(Rc::new(Owner::new(tables, maker, base))),
+            _ => None,
+        };
         loaded.forget_snapshot()?;
         let control = Control {
             loaded,
@@ -180,8 +198,23 @@ impl Control {
             listeners: Vec::new(),
             signals: Vec::new(),
             seen: Seen::default(),
+            flows,
         };
+        control.begin_flows()?;
         Ok(control)
+    }
+
+    /// Makes the functions of flows that the scripts have set while they were loaded.
+    fn begin_flows(&self) -> Result<(), ControlError> {
+        let Some(owner) = &self.flows else { return Ok(()) };
+        let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
+        for (table, set) in flows.at_load_time().into_iter().enumerate() {
+            for (key, own) in set {
+                owner.give((lua, flows), table, &key, own).map_err(ControlError::Flow)?;
+            }
+        }
+        flows.give_to(owner.clone(), self.locals.clone());
+        Ok(())
     }
 
     /// The shared tables, in the order of the module.
@@ -217,7 +250,8 @@ impl Control {
         if !self.loaded.requests.is_empty() {
             return Some(Instant::now());
         }
-        self.timers.next_due().into_iter().chain(next_step).min()
+        let flows = self.flows.as_ref().and_then(|owner| owner.turn(&self.loaded.flows));
+        self.timers.next_due().into_iter().chain(next_step).chain(flows).min()
     }
 
     /// Calls those who listen to events of this name.

@@ -46,6 +46,51 @@ impl TableInfo {
     }
 }
 
+/// A flow table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowTableInfo {
+    pub name: String,
+    /// What keys are made of: names of fields, or nothing where a function of the script makes them.
+    pub key: Vec<String>,
+    pub flows: u32,
+    pub capacity: u32,
+    /// How many different functions the flows have.
+    pub functions: usize,
+    /// Seconds after which a flow without packets goes.
+    pub idle: Option<f64>,
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowInfo {
+    pub key: String,
+    /// What its function was made of; `None` for a function of the script's.
+    pub source: Option<String>,
+    /// `expanded code` or `general code`.
+    pub form: String,
+    pub packets: u64,
+    /// How often its function failed.
+    pub errors: u32,
+    /// Seconds since its last packet.
+    pub idle: f64,
+}
+
+/// Some of the flows of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowPage {
+    pub flows: Vec<FlowInfo>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<usize>,
+}
+
+/// A flow has another function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowChanged {
+    /// From the arrival of the text until packets were handled by it.
+    pub microseconds: u64,
+    pub form: String,
+}
+
 /// A part of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dumped {

@@ -22,8 +22,8 @@ mod request_line;
 mod server;
 
 pub use answers::{
-    Dumped, Executed, Form, Kept, Listed, Neighbours, Reloaded, Remark, Replaced, Status, TableInfo,
-    TableKept, Timing,
+    Dumped, Executed, FlowChanged, FlowInfo, FlowPage, FlowTableInfo, Form, Kept, Listed, Neighbours,
+    Reloaded, Remark, Replaced, Status, TableInfo, TableKept, Timing,
 };
 pub use client::Client;
 pub use datum::{NoDatum, from_json, json_text, shown, to_json, word};
@@ -31,7 +31,8 @@ pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;
 pub use protocol::{
-    Answer, ClientId, Delivery, Failure, MAX_REQUEST, Pending, Reply, Request, TableOperation, VERSION,
+    Answer, ClientId, Delivery, Failure, FlowOperation, MAX_REQUEST, Pending, Reply, Request, TableOperation,
+    VERSION,
 };
 pub use publisher::{Publisher, Subscription};
 pub use server::Server;

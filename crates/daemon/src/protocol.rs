@@ -37,6 +37,15 @@ pub enum Request {
         #[serde(flatten)]
         operation: TableOperation,
     },
+    /// The flow tables. Answer: an array of [`FlowTableInfo`](crate::FlowTableInfo).
+    FlowTables,
+    Flow {
+        /// The table's name, where there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        table: Option<String>,
+        #[serde(flatten)]
+        operation: FlowOperation,
+    },
     /// From here on the connection brings events and takes no more requests. Answer: null.
     Events,
     /// Detach and end. Answer: null.
@@ -84,6 +93,30 @@ pub enum TableOperation {
     Count,
     /// Removes all entries. Answer: how many.
     Clear,
+}
+
+/// What can be done with a flow table. Keys are texts: `src=10.0.0.1,dport=53`, or the values alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "operation", rename_all = "snake_case")]
+pub enum FlowOperation {
+    /// Some of the flows. Answer: [`FlowPage`](crate::FlowPage).
+    List {
+        /// Where to go on, as the answer before has it.
+        #[serde(default)]
+        from: usize,
+    },
+    /// Gives a flow the function that a text is. Answer: [`FlowChanged`](crate::FlowChanged).
+    Set {
+        key: String,
+        source: String,
+        /// What messages call the text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+    /// Answer: a [`FlowInfo`](crate::FlowInfo), or null.
+    Get { key: String },
+    /// Answer: whether there was such a flow.
+    Delete { key: String },
 }
 
 /// A request as a line has it.

@@ -158,7 +158,9 @@ where
         let (snapshot, settings, learned) = (self.snapshot, self.settings, &mut self.learned);
         let mut module = timed(&mut self.timings.lower, || lower(snapshot, settings, attempt, learned))?;
         timed(&mut self.timings.passes, || moonhook_passes::optimise(&mut module));
-        if settings.arena {
+        if !snapshot.flows.is_empty() && settings.arena {
+            // Functions of flows read what handlers count, and are made later.
+        } else if settings.arena {
             moonhook_passes::per_cpu::run(&mut module, settings.cpus.unwrap_or_else(possible_cpus));
         } else {
             let moved = moonhook_passes::without_arena::run(&mut module);

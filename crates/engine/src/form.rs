@@ -9,3 +9,13 @@ pub enum Form {
     /// Function by function, on registers in arena memory: the whole language, at any size.
     General,
 }
+
+impl Form {
+    /// What a person calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Expanded => "expanded code",
+            Form::General => "general code",
+        }
+    }
+}

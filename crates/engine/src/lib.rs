@@ -9,6 +9,7 @@
 mod cpus;
 mod error;
 mod fallback;
+mod flows;
 mod form;
 mod interfaces;
 mod kernel;
@@ -21,6 +22,7 @@ pub mod tables;
 
 pub use error::EngineError;
 pub use fallback::{Compiled, Maps, compile, install};
+pub use flows::FlowCompiler;
 pub use form::Form;
 pub use interfaces::Redirects;
 pub use kernel::{Again, Kernel, duplicate};

@@ -37,6 +37,8 @@ pub struct Settings {
     pub arena: bool,
     /// Processor time that the verifier may take for expanded code where general code can take its place.
     pub patience: Duration,
+    /// What is made is the function of a flow, for this script.
+    pub of_flow: Option<Arc<moonhook_specialise::OfFlow>>,
     /// What scripts may use while they are loaded.
     pub load: moonhook_load::Options,
 }
@@ -67,6 +69,7 @@ impl Default for Settings {
             memory: MEMORY,
             arena: true,
             patience: PATIENCE,
+            of_flow: None,
             load: moonhook_load::Options { kernel: Arc::new(RunningKernel), ..Default::default() },
         }
     }

@@ -83,6 +83,7 @@ pub fn lower(
         memory: settings.memory,
         subprograms: attempt.subprograms,
         max_work: attempt.bounded.then(|| work_for(snapshot)),
+        of_flow: settings.of_flow.clone(),
         ..moonhook_specialise::Options::default()
     };
     let module = match attempt.form {
@@ -93,6 +94,9 @@ pub fn lower(
         }
     };
     let mut module = module.map_err(Box::new)?;
+    if let (Form::General, Some(script)) = (attempt.form, &settings.of_flow) {
+        moonhook_specialise::check_general(&module, snapshot, script)?;
+    }
     moonhook_specialise::compare_marks(&mut module, snapshot);
     warn_of_members(&mut module, snapshot);
     // Passes take for granted that the rules hold.

@@ -210,6 +210,8 @@ fn number(kind: &LowerErrorKind) -> u32 {
         LongPattern { .. } => 218,
         // A fault of Moonhook's own, which no script is known to bring about.
         Internal { .. } => 216,
+        // Of functions of flows, which need a script that runs.
+        OfScript { .. } => 221,
         UnknownTarget { .. } => 219,
         MissingMember { .. } | MissingGlobal { .. } => 220,
     }

@@ -11,6 +11,7 @@ mod arena;
 mod diagnostic;
 mod error;
 mod events;
+mod flow;
 mod holder;
 mod instructions;
 mod interface;
@@ -41,6 +42,7 @@ mod xsk;
 pub use arena::ArenaSection;
 pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
+pub use flow::{ProgramArray, SharedArray};
 pub use interface::{Interface, InterfaceName};
 pub use interface_watch::InterfaceWatch;
 pub use link::{

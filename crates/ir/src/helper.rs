@@ -7,6 +7,8 @@ pub const MAP_DELETE_ELEM: u32 = 3;
 pub const KTIME_GET_NS: u32 = 5;
 pub const GET_PRANDOM_U32: u32 = 7;
 pub const GET_SMP_PROCESSOR_ID: u32 = 8;
+/// Goes on with another program, or comes back where there is none. The result is nothing.
+pub const TAIL_CALL: u32 = 12;
 pub const CLONE_REDIRECT: u32 = 13;
 pub const GET_CURRENT_PID_TGID: u32 = 14;
 pub const GET_CURRENT_UID_GID: u32 = 15;

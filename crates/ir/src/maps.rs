@@ -2,6 +2,8 @@
 
 /// Variables that handlers assign.
 pub const STATE: &str = "state";
+/// Variables of a flow's function that nothing else has.
+pub const OWN_STATE: &str = "own_state";
 /// Constant bytes: texts, tables of load time.
 pub const POOL: &str = "pool";
 /// A word that is 0 and that nothing writes, which the kernel's verifier cannot know: numbers that are combined with it are unknown to
@@ -30,12 +32,30 @@ pub const INTERFACES: &str = "all_ifaces";
 pub const GROUPS: &str = "groups";
 
 /// All that have fixed names.
-const ALL: [&str; 13] =
-    [STATE, POOL, OPAQUE, REGION, EVENTS, COUNTERS, VERDICTS, ARENA, CLOCK, TAKEN, PORTS, INTERFACES, GROUPS];
+const ALL: [&str; 14] = [
+    STATE, OWN_STATE, POOL, OPAQUE, REGION, EVENTS, COUNTERS, VERDICTS, ARENA, CLOCK, TAKEN, PORTS,
+    INTERFACES, GROUPS,
+];
+
+/// The memory of the flow table with that number.
+pub fn flow_keys(table: usize) -> String {
+    format!("{FLOW_KEYS}{table}")
+}
+
+/// The functions of the flow table with that number that a program calls, by the program's number.
+pub fn flow_functions(table: usize, program: usize) -> String {
+    format!("{FLOW_FUNCTIONS}{table}_{program}")
+}
+
+const FLOW_KEYS: &str = "flow_keys";
+const FLOW_FUNCTIONS: &str = "flow_code";
 
 /// Whether it is a name for one of these, or for one of those that packets go elsewhere by ([`crate::targets`]).
 pub fn is_taken(name: &str) -> bool {
-    ALL.contains(&name) || crate::targets::is_map(name)
+    ALL.contains(&name)
+        || crate::targets::is_map(name)
+        || name.starts_with(FLOW_KEYS)
+        || name.starts_with(FLOW_FUNCTIONS)
 }
 
 /// The section of an object that has the data of that name.

@@ -19,8 +19,23 @@ pub struct Module {
     pub tables: Vec<SharedTable>,
     /// What lies in the data section `state`; of a module with an arena, in its first part.
     pub variables: Vec<Variable>,
+    /// Where programs look for functions of flows.
+    pub flows: Vec<FlowCalls>,
     /// What a person should know of the script, although it is compiled.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// The calls of a flow table's functions by one program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowCalls {
+    /// The table's number in the snapshot.
+    pub table: usize,
+    /// The program's number among those of the module.
+    pub program: usize,
+    /// The memory of the table: an array of one value, which processes can map.
+    pub keys: MapId,
+    /// The programs that the functions are, by the numbers that the table has of them.
+    pub functions: MapId,
 }
 
 /// A variable of the script that handlers assign: a tag and two payload words in the data section `state`, or a tag and one payload word in
@@ -178,6 +193,7 @@ pub struct MapDefinition {
 pub enum MapType {
     Hash = 1,
     Array = 2,
+    ProgramArray = 3,
     PerCpuHash = 5,
     PerCpuArray = 6,
     LruHash = 9,

@@ -111,6 +111,7 @@ fn map_kind(line: &mut Line) -> Result<MapKind, String> {
         LpmTrie,
         CpuMap,
         XskMap,
+        ProgramArray,
         DevMapHash,
         RingBuf,
     ];

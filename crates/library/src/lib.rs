@@ -53,6 +53,7 @@ pub const LIBRARIES: &[&Library] = &[
     &own::DATA,
     &own::DNS,
     &own::DNS_MESSAGE,
+    &own::FLOW,
     &own::GLOBALS,
     &own::HTTP,
     &own::IP,
@@ -97,9 +98,9 @@ pub fn find(name: &str) -> Option<&'static Function> {
     library_of(name)?.functions.iter().find(|function| function.name == name)
 }
 
-/// The same, or an iterator: what a call at packet time may be of.
+/// The same, or one that is in no table, such as an iterator: what a call at packet time may be of.
 pub fn find_called(name: &str) -> Option<&'static Function> {
-    let iterators = standard::ITERATORS.iter().copied().chain([&own::dns::NEXT_RECORD]);
+    let iterators = standard::ITERATORS.iter().copied().chain([&own::dns::NEXT_RECORD, &own::flow::CALL]);
     find(name).or_else(|| iterators.into_iter().find(|function| function.name == name))
 }
 

@@ -4,51 +4,52 @@
 //! order of a breadth-first search, and that equal functions (same source, lines and code) are one prototype.
 
 use std::collections::hash_map::{DefaultHasher, Entry};
-use std::collections::{HashMap, VecDeque};
-use std::ffi::c_void;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use mlua::{Function, Lua, Table, Value};
 use moonhook_library::standard::STRING;
 use moonhook_snapshot::{
-    Cell, CellId, Closure, ClosureId, Handler, PrototypeId, Snapshot, Source, SourceId, TableId,
-    Value as Frozen,
+    Cell, CellId, Closure, ClosureId, Handler, PrototypeId, Source, SourceId, TableId, Value as Frozen,
 };
 
 use crate::chunk;
 use crate::error::LoadError;
+use crate::flows::Flows;
 use crate::names::Names;
 use crate::registry::Declared;
 use crate::registry::Registration;
 use crate::table_order::{self, Element, Entries};
 use crate::upvalues::{Variable, variables};
 
-/// The snapshot of what `handlers` reach, its tables as an array of Lua: that of number `i` at `i + 1`, and its cells: a function
-/// that has cell `i` at `2 * i + 1`, and the number that it has there, from 1, behind it. `sources` has the text of every file
-/// that was run.
+mod base;
+mod known;
+
+pub use base::Base;
+pub(crate) use known::Known;
+
+/// The snapshot of what `handlers` reach. `sources` has the text of every file that was run.
 pub(crate) fn freeze(
     lua: &Lua,
     script: String,
     handlers: &[Registration],
-    names: &Names,
-    declared: &Declared,
-    sources: Vec<Source>,
-) -> Result<(Snapshot, Table, Table), LoadError> {
-    let tables = lua.create_table().map_err(state_error)?;
-    let cells = lua.create_table().map_err(state_error)?;
-    let waiting = [lua.create_table().map_err(state_error)?, lua.create_table().map_err(state_error)?];
-    let mut freezer =
-        Freezer::new(lua, names, declared, [&tables, &cells, &waiting[0], &waiting[1]], sources);
-    freezer.snapshot.script = script;
+    (names, declared): (&Names, &Declared),
+    flows: &Flows,
+    sources: &[Source],
+) -> Result<Known, LoadError> {
+    let mut known = Known::new(lua).map_err(state_error)?;
+    let mut freezer = Freezer { lua, names, declared, texts: sources, known: &mut known };
+    freezer.known.snapshot.script = script;
     for registration in handlers {
         let closure = freezer.closure(&registration.function).map_err(state_error)?;
-        freezer.snapshot.handlers.push(Handler { point: registration.point.clone(), closure });
+        freezer.known.snapshot.handlers.push(Handler { point: registration.point.clone(), closure });
     }
+    freezer.run()?;
+    freezer.flow_tables(flows).map_err(state_error)?;
     freezer.run()?;
     freezer.methods_of_strings().map_err(state_error)?;
     freezer.run()?;
-    Ok((freezer.snapshot, tables, cells))
+    Ok(known)
 }
 
 /// An object that has its number and waits for its content. Tables of the Lua state hold them by their numbers: there may be more of
@@ -64,72 +65,25 @@ struct Freezer<'a> {
     lua: &'a Lua,
     names: &'a Names,
     declared: &'a Declared,
-    /// The tables by their numbers.
-    by_number: &'a Table,
-    /// Functions and numbers by the numbers of the cells that they have.
-    by_cell: &'a Table,
-    /// The closures by their numbers.
-    by_closure: &'a Table,
-    /// The values of cells by their numbers.
-    by_value: &'a Table,
-    texts: Vec<Source>,
-    snapshot: Snapshot,
-    queue: VecDeque<Pending>,
-    closures: HashMap<*const c_void, ClosureId>,
-    cells: HashMap<*const c_void, CellId>,
-    tables: HashMap<*const c_void, TableId>,
-    /// Numbers of other objects.
-    opaque: HashMap<*const c_void, u32>,
-    sources: HashMap<Arc<[u8]>, SourceId>,
-    /// Prototypes by the bytes of the chunk they were read from, which saves reading those again.
-    chunks: HashMap<Vec<u8>, PrototypeId>,
-    /// Prototypes by a hash of source, lines and code.
-    prototypes: HashMap<u64, Vec<PrototypeId>>,
+    texts: &'a [Source],
+    known: &'a mut Known,
 }
 
-impl<'a> Freezer<'a> {
-    fn new(
-        lua: &'a Lua,
-        names: &'a Names,
-        declared: &'a Declared,
-        [by_number, by_cell, by_closure, by_value]: [&'a Table; 4],
-        texts: Vec<Source>,
-    ) -> Self {
-        Freezer {
-            lua,
-            names,
-            declared,
-            by_number,
-            by_cell,
-            by_closure,
-            by_value,
-            texts,
-            snapshot: Snapshot::default(),
-            queue: VecDeque::new(),
-            closures: HashMap::new(),
-            cells: HashMap::new(),
-            tables: HashMap::new(),
-            opaque: HashMap::new(),
-            sources: HashMap::new(),
-            chunks: HashMap::new(),
-            prototypes: HashMap::new(),
-        }
-    }
-
+impl Freezer<'_> {
     fn run(&mut self) -> Result<(), LoadError> {
-        while let Some(pending) = self.queue.pop_front() {
+        while let Some(pending) = self.known.queue.pop_front() {
             match pending {
                 Pending::Closure(id) => {
-                    let function = self.by_closure.raw_get(place(id.0)).map_err(state_error)?;
+                    let function = self.known.by_closure.raw_get(place(id.0)).map_err(state_error)?;
                     self.fill_closure(id, &function)?;
                 }
                 Pending::Cell(id, name) => {
-                    let value: Value = self.by_value.raw_get(place(id.0)).map_err(state_error)?;
+                    let value: Value = self.known.by_value.raw_get(place(id.0)).map_err(state_error)?;
                     let value = self.value(&value, || Some(name)).map_err(state_error)?;
-                    self.snapshot.cells[id.index()].value = value;
+                    self.known.snapshot.cells[id.index()].value = value;
                 }
                 Pending::Table(id) => {
-                    let table = self.by_number.raw_get(place(id.0)).map_err(state_error)?;
+                    let table = self.known.by_number.raw_get(place(id.0)).map_err(state_error)?;
                     self.fill_table(id, &table)?;
                 }
             }
@@ -152,6 +106,24 @@ impl<'a> Freezer<'a> {
         })
     }
 
+    /// Notes the flow tables with their functions, and what functions that come later may have in common with handlers: global variables.
+    fn flow_tables(&mut self, flows: &Flows) -> mlua::Result<()> {
+        if flows.is_empty() {
+            return Ok(());
+        }
+        self.known.snapshot.flows = flows.described();
+        for table in 0..self.known.snapshot.flows.len() {
+            for function in flows.functions(table) {
+                let closure = self.closure(&function)?;
+                self.known.snapshot.flows[table].functions.push(closure);
+            }
+        }
+        for globals in flows.globals() {
+            self.table(&globals, || Some("_G".to_string()))?;
+        }
+        Ok(())
+    }
+
     /// Notes the table in which methods of strings are found, if it is not as the library has it.
     fn methods_of_strings(&mut self) -> mlua::Result<()> {
         let index: Option<Table> = match self.lua.type_metatable::<mlua::LuaString>() {
@@ -171,68 +143,78 @@ impl<'a> Freezer<'a> {
             Ok(())
         })?;
         if others > 0 || own < STRING.functions.len() {
-            self.snapshot.strings = Some(self.table(&table, || None)?);
+            self.known.snapshot.strings = Some(self.table(&table, || None)?);
         }
         Ok(())
     }
 
     /// What packet code can only pass around.
     fn opaque(&mut self, kind: &'static str, value: &Value) -> Frozen {
-        let next = self.opaque.len() as u32;
-        Frozen::Opaque(kind, *self.opaque.entry(value.to_pointer()).or_insert(next))
+        let next = self.known.opaque.len() as u32;
+        let number = *self.known.opaque.entry(value.to_pointer()).or_insert(next);
+        if number == next {
+            self.known.added.opaque.push(value.to_pointer());
+        }
+        Frozen::Opaque(kind, number)
     }
 
     fn function(&mut self, value: &Value, function: &Function) -> mlua::Result<Frozen> {
         if let Some(name) = self.names.function(function) {
             return Ok(Frozen::Builtin(name));
         }
-        if !self.closures.contains_key(&function.to_pointer()) && function.info().what == "C" {
+        if !self.known.closures.contains_key(&function.to_pointer()) && function.info().what == "C" {
             return Ok(self.opaque("function", value));
         }
         Ok(Frozen::Closure(self.closure(function)?))
     }
 
     fn closure(&mut self, function: &Function) -> mlua::Result<ClosureId> {
-        let next = ClosureId(self.snapshot.closures.len() as u32);
-        match self.closures.entry(function.to_pointer()) {
+        let next = ClosureId(self.known.snapshot.closures.len() as u32);
+        match self.known.closures.entry(function.to_pointer()) {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(entry) => {
-                self.by_closure.raw_set(place(next.0), function)?;
-                self.snapshot.closures.push(Closure { prototype: PrototypeId(0), upvalues: Vec::new() });
-                self.queue.push_back(Pending::Closure(next));
+                self.known.by_closure.raw_set(place(next.0), function)?;
+                self.known.added.closures.push(function.to_pointer());
+                self.known
+                    .snapshot
+                    .closures
+                    .push(Closure { prototype: PrototypeId(0), upvalues: Vec::new() });
+                self.known.queue.push_back(Pending::Closure(next));
                 Ok(*entry.insert(next))
             }
         }
     }
 
     fn table(&mut self, table: &Table, name: impl FnOnce() -> Option<String>) -> mlua::Result<TableId> {
-        let next = TableId(self.snapshot.tables.len() as u32);
-        match self.tables.entry(table.to_pointer()) {
+        let next = TableId(self.known.snapshot.tables.len() as u32);
+        match self.known.tables.entry(table.to_pointer()) {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(entry) => {
-                self.by_number.raw_set(place(next.0), table)?;
+                self.known.by_number.raw_set(place(next.0), table)?;
+                self.known.added.tables.push(table.to_pointer());
                 let of_library = self.names.table(table).map(str::to_owned);
                 let is_library = of_library.is_some();
                 let name = of_library.or_else(name);
-                self.snapshot.tables.push(moonhook_snapshot::Table {
+                self.known.snapshot.tables.push(moonhook_snapshot::Table {
                     name,
                     is_library,
                     ..Default::default()
                 });
-                self.queue.push_back(Pending::Table(next));
+                self.known.queue.push_back(Pending::Table(next));
                 Ok(*entry.insert(next))
             }
         }
     }
 
     fn cell(&mut self, variable: Variable, name: &str) -> mlua::Result<CellId> {
-        let next = CellId(self.snapshot.cells.len() as u32);
-        match self.cells.entry(variable.identity) {
+        let next = CellId(self.known.snapshot.cells.len() as u32);
+        match self.known.cells.entry(variable.identity) {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(entry) => {
-                self.by_value.raw_set(place(next.0), variable.value)?;
-                self.snapshot.cells.push(Cell { value: Frozen::Nil });
-                self.queue.push_back(Pending::Cell(next, name.to_owned()));
+                self.known.by_value.raw_set(place(next.0), variable.value)?;
+                self.known.added.cells.push(variable.identity);
+                self.known.snapshot.cells.push(Cell { value: Frozen::Nil });
+                self.known.queue.push_back(Pending::Cell(next, name.to_owned()));
                 Ok(*entry.insert(next))
             }
         }
@@ -242,22 +224,22 @@ impl<'a> Freezer<'a> {
         let prototype = self.prototype(function)?;
         let mut upvalues = Vec::new();
         for (index, variable) in variables(self.lua, function).map_err(state_error)?.into_iter().enumerate() {
-            let described = self.snapshot.prototype(prototype).upvalues.get(index);
+            let described = self.known.snapshot.prototype(prototype).upvalues.get(index);
             let name = described.map(|upvalue| upvalue.name.clone()).unwrap_or_default();
-            let known = self.snapshot.cells.len();
+            let known = self.known.snapshot.cells.len();
             let cell = self.cell(variable, &name).map_err(state_error)?;
             if cell.index() == known {
-                self.by_cell.raw_set(2 * known + 1, function).map_err(state_error)?;
-                self.by_cell.raw_set(2 * known + 2, index + 1).map_err(state_error)?;
+                self.known.by_cell.raw_set(2 * known + 1, function).map_err(state_error)?;
+                self.known.by_cell.raw_set(2 * known + 2, index + 1).map_err(state_error)?;
             }
             upvalues.push(cell);
         }
-        self.snapshot.closures[id.index()] = Closure { prototype, upvalues };
+        self.known.snapshot.closures[id.index()] = Closure { prototype, upvalues };
         Ok(())
     }
 
     fn fill_table(&mut self, id: TableId, table: &Table) -> Result<(), LoadError> {
-        let holder = self.snapshot.table(id).name.clone();
+        let holder = self.known.snapshot.table(id).name.clone();
         let Entries { array: elements, keyed, objects } = table_order::entries(table).map_err(state_error)?;
         let mut array = Vec::with_capacity(elements.len());
         for (element, index) in elements.into_iter().zip(1..) {
@@ -281,7 +263,7 @@ impl<'a> Freezer<'a> {
         entries.append(&mut by_object);
         let metatable = table.metatable().map(|metatable| self.table(&metatable, || None));
         let metatable = metatable.transpose().map_err(state_error)?;
-        let frozen = &mut self.snapshot.tables[id.index()];
+        let frozen = &mut self.known.snapshot.tables[id.index()];
         (frozen.array, frozen.entries, frozen.metatable) = (array, entries, metatable);
         frozen.declaration = self.declared.of(table);
         Ok(())
@@ -303,12 +285,13 @@ impl<'a> Freezer<'a> {
 
     fn prototype(&mut self, function: &Function) -> Result<PrototypeId, LoadError> {
         let bytes = function.dump(false);
-        if let Some(&known) = self.chunks.get(&bytes) {
+        if let Some(&known) = self.known.chunks.get(&bytes) {
             return Ok(known);
         }
         let read = chunk::read(&bytes).map_err(|error| LoadError::Chunk { reason: error.to_string() })?;
         let id = self.unify(read);
-        self.chunks.insert(bytes, id);
+        self.known.added.chunks.push(bytes.clone());
+        self.known.chunks.insert(bytes, id);
         Ok(id)
     }
 
@@ -324,20 +307,22 @@ impl<'a> Freezer<'a> {
         prototype.code.hash(&mut hasher);
         // There may be many functions on one line that differ in their constants only.
         prototype.constants.iter().for_each(|constant| hash_constant(constant, &mut hasher));
-        let candidates = self.prototypes.entry(hasher.finish()).or_default();
-        let all = &mut self.snapshot.prototypes;
+        let hash = hasher.finish();
+        let candidates = self.known.prototypes.entry(hash).or_default();
+        let all = &mut self.known.snapshot.prototypes;
         if let Some(&known) = candidates.iter().find(|id| all[id.index()] == prototype) {
             return known;
         }
         let id = PrototypeId(all.len() as u32);
         all.push(prototype);
         candidates.push(id);
+        self.known.added.prototypes.push(hash);
         id
     }
 
     /// `@name` is a file, `=name` a name only, anything else the text itself (Lua manual § 4.7, `lua_Debug`).
     fn source(&mut self, name: Arc<[u8]>) -> SourceId {
-        if let Some(&known) = self.sources.get(&name) {
+        if let Some(&known) = self.known.sources.get(&name) {
             return known;
         }
         let shown = String::from_utf8_lossy(&name).into_owned();
@@ -349,9 +334,10 @@ impl<'a> Freezer<'a> {
             Some(b'=') => Source { name: shown[1..].to_owned(), text: String::new() },
             _ => Source { name: crate::locate::text_chunk_name(&shown), text: shown },
         };
-        let id = SourceId(self.snapshot.sources.len() as u32);
-        self.snapshot.sources.push(source);
-        self.sources.insert(name, id);
+        let id = SourceId(self.known.snapshot.sources.len() as u32);
+        self.known.snapshot.sources.push(source);
+        self.known.added.sources.push(name.clone());
+        self.known.sources.insert(name, id);
         id
     }
 }

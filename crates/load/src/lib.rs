@@ -10,6 +10,7 @@ mod contents;
 mod effort;
 mod error;
 mod files;
+mod flows;
 mod freeze;
 mod functions;
 mod globals;
@@ -44,6 +45,8 @@ pub use crate::call::CallError;
 pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError, Refused};
+pub use crate::flows::{Changed, FlowFunction, FlowOwner, Flows};
+pub use crate::freeze::Base;
 pub use crate::functions::raising;
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::modules::xsk::event as event_of_queue;
@@ -54,6 +57,7 @@ pub use crate::upvalues::Upvalue;
 pub use moonhook_snapshot::dump;
 
 use crate::files::Files;
+
 use crate::limits::Meter;
 use crate::names::Names;
 use crate::registry::{Registration, Registry};
@@ -125,6 +129,10 @@ pub struct Loaded {
     pub requests: Requests,
     /// Functions that traverse tables whose content is not in the table, by metatable: what `next(t, key)` of the scripts calls.
     pub steppers: Table,
+    /// The flow tables of the scripts.
+    pub flows: Flows,
+    /// The snapshot once more, where functions of flows may be added to it.
+    pub base: Option<Base>,
     /// The snapshot's tables, from 1.
     tables: Table,
     /// Functions that have the snapshot's cells, and which variable of theirs it is.
@@ -200,26 +208,38 @@ pub fn load_with_contents(
     let freeze = || {
         // What scripts left is read as it is; that needs a little memory of its own.
         lua.set_memory_limit(0).map_err(state_error)?;
-        let sources = files.sources();
-        let frozen = freeze::freeze(&lua, shown.join(" "), &registered, &names, &registry.declared, sources);
-        frozen.map(|(mut snapshot, tables, cells)| {
-            let scripts: Vec<_> =
-                ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
-            snapshot.owners = Owners::of(&snapshot, &scripts);
-            snapshot.receivers = registry.receivers.queues();
-            snapshot.traced = registry.traced.borrow().clone();
-            (snapshot, tables, cells)
-        })
+        let mut sources = files.sources();
+        sources.extend(registry.flows.texts());
+        let script = shown.join(" ");
+        let mut known = freeze::freeze(
+            &lua,
+            script,
+            &registered,
+            (&names, &registry.declared),
+            &registry.flows,
+            &sources,
+        )?;
+        let snapshot = &mut known.snapshot;
+        let scripts: Vec<_> =
+            ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
+        snapshot.owners = Owners::of(snapshot, &scripts);
+        snapshot.receivers = registry.receivers.queues();
+        snapshot.traced = registry.traced.borrow().clone();
+        Ok(known)
     };
     if !contents.is_empty() {
-        let (snapshot, tables, _) = freeze()?;
-        contents::put(&lua, &snapshot, &tables, contents, options.memory_limit)?;
+        let known = freeze()?;
+        contents::put(&lua, &known.snapshot, &known.by_number, contents, options.memory_limit)?;
     }
-    let (snapshot, tables, cells) = freeze()?;
+    let mut known = freeze()?;
     registry.declared.close();
-    drop(names);
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let handlers = registered.into_iter().map(|registration| registration.function).collect();
+    let (tables, cells) = known.tables_and_cells(&lua, !registry.flows.is_empty()).map_err(state_error)?;
+    let (snapshot, base) = match registry.flows.is_empty() {
+        true => (std::mem::take(&mut known.snapshot), None),
+        false => (known.snapshot.clone(), Some(Base::new(known, names, registry.declared.clone()))),
+    };
     Ok(Loaded {
         snapshot,
         lua,
@@ -228,6 +248,8 @@ pub fn load_with_contents(
         scripts: ran,
         requests: registry.requests,
         steppers,
+        flows: registry.flows,
+        base,
         tables,
         cells,
         meter,

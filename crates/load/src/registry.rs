@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Refused;
+use crate::flows::Flows;
 use crate::kernel::Kernel;
 use crate::receivers::Receivers;
 use mlua::{Function, Lua, Table};
@@ -43,6 +44,7 @@ pub(crate) struct Registry {
     pub kernel: Arc<dyn Kernel>,
     pub traced: Rc<RefCell<Traced>>,
     pub refusals: Refusals,
+    pub flows: Flows,
 }
 
 impl Registry {
@@ -56,6 +58,7 @@ impl Registry {
             kernel,
             traced: Rc::default(),
             refusals: Refusals::default(),
+            flows: Flows::default(),
         }
     }
 }

@@ -87,13 +87,13 @@ pub(crate) fn globals(
     raw.set("pairs", lua.create_function(traversal::pairs)?)?;
     let replaced: Table = without_lines(lua, PRELUDE)?.call((lua.globals(), raw, &globals))?;
     let pairs = replaced.get("pairs")?;
-    open_modules(lua, registry, names, &pairs, &modules)?;
+    open_modules(lua, registry, names, (&globals, &pairs), &modules)?;
 
     let package: Table = globals.get("package")?;
     let loaded: Table = package.get("loaded")?;
     let tables = fill_libraries(lua, &globals, &loaded, &replaced, names)?;
     for global in GLOBALS {
-        let value = (global.open)(&mut Context::new(lua, registry, names, &pairs)?)?;
+        let value = (global.open)(&mut Context::new(lua, registry, names, (&globals, &pairs))?)?;
         if let Value::Table(table) = &value {
             names.add_table(global.name, table.clone());
         }
@@ -157,11 +157,11 @@ fn open_modules(
     lua: &Lua,
     registry: &Registry,
     names: &mut Names,
-    pairs: &Function,
+    script: (&Table, &Function),
     opened: &Table,
 ) -> mlua::Result<()> {
     for module in MODULES {
-        let mut context = Context::new(lua, registry, names, pairs)?;
+        let mut context = Context::new(lua, registry, names, script)?;
         let table = (module.open)(&mut context)?;
         opened.raw_set(module.name, &table)?;
         names.add_table(module.name, table);

@@ -8,6 +8,8 @@ use crate::reader::{Reader, RecordError, problem};
 use crate::{Failure, Message, Notice, Text};
 use moonhook_hook::Hook;
 use moonhook_ir::{Event, EventKind, Module, Piece};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Makes messages of records.
 #[derive(Clone, Debug)]
@@ -16,14 +18,19 @@ pub struct Decoder {
     /// The names of the source files as they stand in messages.
     sources: Vec<String>,
     hooks: Vec<&'static Hook>,
+    /// Those of functions of flows, by the number of their first event.
+    functions: Arc<RwLock<BTreeMap<u32, Arc<Decoder>>>>,
 }
+
+/// From one function of flows to the next, in numbers of events: the numbers of a program's own are below that.
+pub const EVENTS_OF_FUNCTION: u32 = 1 << 14;
 
 impl Decoder {
     pub fn new(module: &Module) -> Decoder {
         let sources =
             module.sources.iter().map(|source| moonhook_snapshot::short_name(&source.name)).collect();
         let hooks = module.sections().filter_map(Hook::of_section).collect();
-        Decoder { events: module.events.clone(), sources, hooks }
+        Decoder { events: module.events.clone(), sources, hooks, functions: Arc::default() }
     }
 
     pub fn events(&self) -> &[Event] {
@@ -35,13 +42,33 @@ impl Decoder {
         &self.hooks
     }
 
+    /// From now on, events from `first` on are those of a function of flows, of which `function` makes messages. Clones learn it, too.
+    pub fn add_function(&self, first: u32, function: Decoder) {
+        let mut functions = self.functions.write().unwrap_or_else(PoisonError::into_inner);
+        functions.insert(first, Arc::new(function));
+    }
+
     /// What `record` says.
     ///
     /// # Errors
     /// `RecordError` for bytes that are not laid out as the event wants it.
     pub fn decode(&self, record: &[u8]) -> Result<Message, RecordError> {
+        let id = Reader(record).u32()?;
+        match id.checked_sub(EVENTS_OF_FUNCTION) {
+            None => self.decode_as(id, record),
+            Some(_) => self.function(id)?.decode_as(id % EVENTS_OF_FUNCTION, record),
+        }
+    }
+
+    /// The function of flows that an event is of.
+    fn function(&self, id: u32) -> Result<Arc<Decoder>, RecordError> {
+        let functions = self.functions.read().unwrap_or_else(PoisonError::into_inner);
+        functions.get(&(id - id % EVENTS_OF_FUNCTION)).cloned().ok_or(problem("unknown function"))
+    }
+
+    fn decode_as(&self, id: u32, record: &[u8]) -> Result<Message, RecordError> {
         let mut reader = Reader(record);
-        let (id, length) = (reader.u32()?, reader.u32()?);
+        let (_, length) = (reader.u32()?, reader.u32()?);
         let event = self.events.get(id as usize).ok_or(problem("unknown event"))?;
         // The kernel rounds records up to 8 bytes.
         let payload = reader.0.get(..length as usize).ok_or(problem("shorter than it says"))?;
@@ -61,7 +88,7 @@ impl Decoder {
         })
     }
 
-    /// The event that `record` is of, if there is such a one.
+    /// The event that `record` is of, if there is such a one of the program's own.
     pub(crate) fn event_of(&self, record: &[u8]) -> Option<&Event> {
         self.events.get(Reader(record).u32().ok()? as usize)
     }

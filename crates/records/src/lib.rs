@@ -8,7 +8,7 @@ mod raised;
 mod reader;
 
 pub use counters::{Counters, Site, VerdictCount};
-pub use decoder::Decoder;
+pub use decoder::{Decoder, EVENTS_OF_FUNCTION};
 pub use notice::Notice;
 pub use raised::Raised;
 pub use reader::RecordError;

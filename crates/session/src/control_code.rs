@@ -5,9 +5,9 @@ use crate::installed::Installed;
 use crate::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told, event_of};
 use crate::session::Session;
 use moonhook_control::{CallError, Connection, ControlError};
-use moonhook_daemon::{Executed, Failure, Reply};
+use moonhook_daemon::{Answer, Executed, Failure, Reply};
 use moonhook_records::{Failure as RuntimeFailure, Message, Text};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,8 @@ pub struct ControlCode {
     state: State,
     due: Option<Instant>,
     listened_to: BTreeSet<Vec<u8>>,
-    /// Code that waits to be carried out.
-    waiting: VecDeque<(String, Reply)>,
+    /// Code that waits to be carried out, and functions of flows.
+    waiting: VecDeque<(Job, Reply)>,
     beginnings: u32,
 }
 
@@ -43,8 +43,10 @@ enum State {
 /// A job, as far as it concerns others.
 #[derive(Default)]
 struct Work {
-    /// Of code from outside, who waits for the answer.
+    /// Of what came from outside, who waits for the answer.
     reply: Option<Reply>,
+    /// The answer is one about a flow.
+    is_flow: bool,
     /// Of events, the first of them, which was shown, and the messages behind it, which were not.
     batch: Vec<Message>,
 }
@@ -87,9 +89,10 @@ impl ControlCode {
     /// Gives it what waits or is due.
     pub fn feed(&mut self) -> Result<(), SessionError> {
         let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
-        if let Some((code, reply)) = self.waiting.pop_front() {
-            self.state = State::Busy(Work { reply: Some(reply), batch: Vec::new() });
-            return thread.work(Job::Exec(code));
+        if let Some((job, reply)) = self.waiting.pop_front() {
+            let is_flow = matches!(job, Job::Flow(_));
+            self.state = State::Busy(Work { reply: Some(reply), is_flow, batch: Vec::new() });
+            return thread.work(job);
         }
         if self.due.is_none_or(|due| due <= Instant::now()) {
             self.state = State::Busy(Work::default());
@@ -107,7 +110,7 @@ impl ControlCode {
     fn hear(&mut self, batch: Vec<Message>) -> Result<(), SessionError> {
         let Some(thread) = &mut self.thread else { return Ok(()) };
         let events = batch.iter().filter(|message| event_of(message).is_some()).cloned().collect();
-        self.state = State::Busy(Work { reply: None, batch });
+        self.state = State::Busy(Work { batch, ..Work::default() });
         thread.work(Job::Events(events))
     }
 
@@ -118,18 +121,18 @@ impl ControlCode {
         (reports, std::mem::take(&mut work.batch))
     }
 
-    /// Has code carried out, behind all that waits.
-    pub fn exec(&mut self, code: String, reply: Reply) {
+    /// Has code carried out, or a function of a flow made, behind all that waits.
+    pub fn order(&mut self, job: Job, reply: Reply) {
         match self.thread {
-            Some(_) => self.waiting.push_back((code, reply)),
-            None => reply.send(Ok(json!(unfinished("control code is left off until a reload")))),
+            Some(_) => self.waiting.push_back((job, reply)),
+            None => reply.send(unfinished(is_flow(&job), LEFT_OFF)),
         }
     }
 
     fn done(&mut self, done: Done) -> Vec<Message> {
         if let State::Busy(Work { reply: Some(reply), .. }) = std::mem::replace(&mut self.state, State::Idle)
         {
-            reply.send(Ok(json!(done.executed)));
+            reply.send(done.answer.unwrap_or(Ok(Value::Null)));
         }
         // Where nothing else is, signals may come.
         self.due = Some(done.due.unwrap_or_else(|| Instant::now() + NAP).min(Instant::now() + NAP));
@@ -157,8 +160,8 @@ impl ControlCode {
 
     /// The thread, if it is still at work when it is not needed any more, with who waits for its answer.
     pub fn retire(self) -> Option<RetiredControl> {
-        for (_, reply) in self.waiting {
-            reply.send(Ok(json!(unfinished("the script was reloaded before the code could run"))));
+        for (job, reply) in self.waiting {
+            reply.send(unfinished(is_flow(&job), "the script was reloaded before the code could run"));
         }
         let State::Busy(work) = self.state else { return None };
         Some(RetiredControl { thread: self.thread?, reply: work.reply })
@@ -196,7 +199,7 @@ impl Session {
         let Some(at) = at else { return Ok(()) };
         let RetiredControl { thread, reply } = self.retired_control.swap_remove(at);
         if let Some(reply) = reply {
-            reply.send(Ok(json!(done.executed)));
+            reply.send(done.answer.unwrap_or(Ok(Value::Null)));
         }
         let reports = thread.take_reports();
         reports.iter().flatten().chain(&done.messages).try_for_each(|message| self.say(message))
@@ -296,10 +299,10 @@ impl Session {
     /// Shows what came of the present job so far, and tells who waits for it that there will be no more.
     fn give_up_job(&mut self, problem: &str) -> Result<(), SessionError> {
         self.leave_batch()?;
-        if let State::Busy(Work { reply: Some(reply), .. }) =
+        if let State::Busy(Work { reply: Some(reply), is_flow, .. }) =
             std::mem::replace(&mut self.control.state, State::Idle)
         {
-            reply.send(Ok(json!(unfinished(problem))));
+            reply.send(unfinished(is_flow, problem));
         }
         Ok(())
     }
@@ -323,8 +326,8 @@ impl Session {
 
     fn leave_control_off(&mut self, why: &str) -> Result<(), SessionError> {
         (self.control.thread, self.control.state) = (None, State::Idle);
-        for (_, reply) in std::mem::take(&mut self.control.waiting) {
-            reply.send(Ok(json!(unfinished("control code is left off until a reload"))));
+        for (job, reply) in std::mem::take(&mut self.control.waiting) {
+            reply.send(unfinished(is_flow(&job), LEFT_OFF));
         }
         self.complain(format!("control code is left off until a reload: {why}"))
     }
@@ -336,9 +339,18 @@ impl Session {
     }
 }
 
-/// The answer about code that did not come to an end.
-fn unfinished(problem: &str) -> Executed {
+const LEFT_OFF: &str = "control code is left off until a reload";
+
+fn is_flow(job: &Job) -> bool {
+    matches!(job, Job::Flow(_))
+}
+
+/// The answer about code, or a function of a flow, that did not come to an end.
+fn unfinished(is_flow: bool, problem: &str) -> Answer {
     let error = ControlError::Call(CallError { message: problem.to_string(), traceback: Vec::new() });
     let failure = Failure::new(error.diagnostic(), moonhook_diagnostic::Exit::Refused as u8);
-    Executed { printed: Vec::new(), results: Vec::new(), error: Some(failure) }
+    match is_flow {
+        true => Err(Box::new(failure)),
+        false => Ok(json!(Executed { printed: Vec::new(), results: Vec::new(), error: Some(failure) })),
+    }
 }

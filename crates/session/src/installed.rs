@@ -6,7 +6,7 @@ use crate::inbox::Inbox;
 use crate::inherit::Inheritance;
 use crate::making::{Constant, Program};
 use crate::threads;
-use moonhook_control::{Connection, ControlError, Layout, SharedTable, Sweeper, table_named};
+use moonhook_control::{Connection, ControlError, FlowTables, Layout, SharedTable, Sweeper, table_named};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Timings};
@@ -28,6 +28,8 @@ pub struct Installed {
     pub tables: Vec<Arc<SharedTable>>,
     /// Removes their entries whose time is over.
     pub sweeper: Sweeper,
+    /// Its flow tables, if it has some.
+    pub flows: Option<Arc<Mutex<FlowTables>>>,
     /// What a Lua state is connected with.
     pub layout: Layout,
     pub timings: Timings,
@@ -85,16 +87,33 @@ impl Installed {
         files: Vec<PathBuf>,
         interfaces: &[String],
     ) -> Result<(Installed, Assembled), SessionError> {
-        let Program { mut kernel, module, owners, choice, content, plan, timings, constants, sums_all } =
-            program;
+        let Program {
+            mut kernel,
+            module,
+            owners,
+            choice,
+            content,
+            plan,
+            timings,
+            constants,
+            sums_all,
+            flows,
+            ..
+        } = program;
         kernel.spread_over(interfaces);
-        let connection = Connection::open(&module, &owners, &kernel.program)?;
+        let mut connection = Connection::open(&module, &owners, &kernel.program)?;
+        let flows = flows.map(|mut maker| (Arc::new(Mutex::new(FlowTables::open(&mut maker))), maker));
+        let flow_tables = flows.as_ref().map(|(tables, _)| Arc::clone(tables));
+        if let Some((tables, maker)) = flows {
+            connection = connection.with_flows(tables, Box::new(maker));
+        }
         let (tables, layout) = (connection.tables(), Layout::of(&module));
         let sweeper = Sweeper::new(&tables);
         let installed = Installed {
             kernel,
             tables,
             sweeper,
+            flows: flow_tables,
             layout,
             timings,
             choice,

@@ -28,6 +28,7 @@ mod options;
 mod peers;
 mod pin_files;
 mod pins;
+mod remote_flows;
 mod remote_tables;
 mod report;
 mod service;

@@ -14,7 +14,7 @@ use crate::inbox::Inbox;
 use crate::threads;
 use inside::Thread;
 use moonhook_control::{Connection, lower_priority, processor_time};
-use moonhook_daemon::Executed;
+use moonhook_daemon::Answer;
 use moonhook_load::{Content, LoadError};
 use moonhook_records::Message;
 use moonhook_snapshot::Snapshot;
@@ -61,6 +61,17 @@ pub enum Job {
     /// Events in order, as many of them as can be seen to in a little while. What comes of each goes to [`LuaThread::take_reports`].
     Events(Vec<Message>),
     Exec(String),
+    /// Gives a flow another function: the table's name, the key, the text and what messages call it.
+    Flow(FlowOrder),
+}
+
+/// The function that a flow is to get.
+#[derive(Clone, Debug)]
+pub struct FlowOrder {
+    pub table: Option<String>,
+    pub key: String,
+    pub source: String,
+    pub name: Option<String>,
 }
 
 /// What came of a job.
@@ -71,8 +82,8 @@ pub struct Done {
     pub due: Option<Instant>,
     /// Events that somebody listens to.
     pub listened_to: BTreeSet<Vec<u8>>,
-    /// Of [`Job::Exec`].
-    pub executed: Option<Executed>,
+    /// Of [`Job::Exec`] and [`Job::Flow`].
+    pub answer: Option<Answer>,
 }
 
 /// What a thread tells.

@@ -5,7 +5,7 @@ use crate::content::{Content, Earlier};
 use crate::inbox::Inbox;
 use crate::inherit::{self, Inheritance};
 use crate::threads;
-use moonhook_engine::{Again, Kernel, duplicate};
+use moonhook_engine::{Again, FlowCompiler, Kernel, duplicate};
 use moonhook_engine::{Choice, Compiled, Settings, Timings};
 use moonhook_install::{ArenaSection, LogDetail};
 use moonhook_ir::Module;
@@ -76,6 +76,8 @@ pub struct Program {
     pub sums_all: bool,
     /// Which script has what.
     pub owners: Owners,
+    /// Makes functions of its flow tables.
+    pub flows: Option<FlowCompiler>,
 }
 
 /// `pkt:fix_checksums()`, and `dns.answer`, which does the same at its end.
@@ -107,7 +109,8 @@ impl Blueprint {
         let (timings, constants) = (timings.after_load(load_time), constants(&snapshot, &module));
         let sums_all = SUMMING.iter().any(|name| snapshot.mentions(name));
         let owners = owners.clone();
-        Ok(Program { kernel, module, owners, choice, content, plan, timings, constants, sums_all })
+        let flows = FlowCompiler::new(&snapshot, &module, &kernel, &settings)?;
+        Ok(Program { flows, kernel, module, owners, choice, content, plan, timings, constants, sums_all })
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::SessionError;
 use crate::changes::Wanted;
+use crate::lua_thread::{FlowOrder, Job};
 use crate::report::JsonError;
 use crate::session::{Session, mode};
 use moonhook_daemon::{
-    Answer, ClientId, Failure, Listed, Neighbours, Pending, Request, Status, TableOperation,
+    Answer, ClientId, Failure, FlowOperation, Listed, Neighbours, Pending, Request, Status, TableOperation,
 };
 use moonhook_engine::EngineError;
 use moonhook_install::{Link, Neighbour};
@@ -18,7 +19,11 @@ impl Session {
         let wanted = match request {
             Request::Reload { scripts, allow_read } => Ok(Wanted::Reload { scripts, allow_read }),
             Request::Exec { code } => {
-                self.control.exec(code, reply);
+                self.control.order(Job::Exec(code), reply);
+                return Ok(());
+            }
+            Request::Flow { table, operation: FlowOperation::Set { key, source, name } } => {
+                self.control.order(Job::Flow(FlowOrder { table, key, source, name }), reply);
                 return Ok(());
             }
             Request::Table { table, operation: TableOperation::Commit } => self.finish_list(client, &table),
@@ -45,6 +50,8 @@ impl Session {
             }
             Request::Tables => json(Ok(self.tables())),
             Request::Table { table, operation } => json(self.table(client, &table, &operation)),
+            Request::FlowTables => json(Ok(self.flow_tables())),
+            Request::Flow { table, operation } => json(self.flow(table.as_deref(), &operation)),
             // The server's own, and what has an answer later.
             Request::Events | Request::Reload { .. } | Request::Exec { .. } => Ok(Value::Null),
         }

@@ -182,6 +182,7 @@ mod tests {
             owners: crate::Owners::default(),
             receivers: Vec::new(),
             traced: crate::Traced::default(),
+            flows: Vec::new(),
         }
     }
 

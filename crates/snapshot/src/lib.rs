@@ -11,6 +11,7 @@
 mod dump;
 pub mod first_sums;
 pub mod flow;
+mod flow_table;
 pub mod instruction;
 mod lookup;
 pub mod names;
@@ -26,6 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use dump::dump;
+pub use flow_table::FlowTable;
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
 pub use traced::Traced;
@@ -75,6 +77,8 @@ pub struct Snapshot {
     pub receivers: Vec<u32>,
     /// What the kernel tells handlers of tracepoints.
     pub traced: Traced,
+    /// Tables that give a function to each flow, in the order in which the scripts made them.
+    pub flows: Vec<FlowTable>,
 }
 
 impl Snapshot {

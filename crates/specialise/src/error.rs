@@ -74,6 +74,9 @@ pub enum LowerErrorKind {
     IrreducibleLoop,
     #[error("a function that captures a loop's variable outlives its iteration")]
     EscapingCapture,
+    /// What the function of a flow does to something of the script's, of which the script's handlers know nothing.
+    #[error("{what}")]
+    OfScript { what: String, help: &'static str },
     #[error("{what} is kept from packet to packet")]
     StateType { what: String, help: &'static str },
     /// `general`: general code may know more.
@@ -203,6 +206,11 @@ impl LowerErrorKind {
             UnknownTarget { help, .. } => {
                 ("MH0219", "there is a map for each target, which is made before", (*help).into())
             }
+            OfScript { help, .. } => (
+                "MH0221",
+                "what a flow's function has in common with the script is what it is in the script's handlers",
+                (*help).into(),
+            ),
             Internal { .. } => ("MH0216", "this is a fault of Moonhook", "report it, with the script".into()),
             StateType { help, .. } => (
                 "MH0215",

@@ -115,7 +115,7 @@ impl Context<'_> {
     pub fn start_record(&mut self, id: u32) -> Result<ir::Value> {
         let region = self.region()?;
         let base = self.emit(Op::Binary(BinaryOp::Add, region, ir::Operand::Imm(RECORD_START as i32)));
-        self.store(base, 0, Size::B4, i64::from(id));
+        self.store(base, 0, Size::B4, i64::from(id) + self.options.first_event());
         Ok(base)
     }
 
@@ -147,6 +147,7 @@ impl Context<'_> {
         let slot = self.code.function.new_slot(8);
         let record = self.emit(Op::SlotAddress(slot));
         // The id in the low half, a payload length of 0 in the high half.
+        let id = self.add(id, self.options.first_event());
         self.store(record, 0, Size::B8, id);
         self.output(record, Word::Imm(8))
     }

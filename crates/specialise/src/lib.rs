@@ -29,6 +29,7 @@ mod field_values;
 mod field_writes;
 mod fields;
 mod findings;
+mod flows;
 mod form;
 mod formatting;
 mod forwarding;
@@ -62,6 +63,7 @@ pub mod note_fields;
 mod notes;
 mod numbering;
 pub mod objects;
+mod of_flow;
 mod ops;
 mod output;
 mod paths;
@@ -101,6 +103,7 @@ pub use interfaces::interfaces;
 pub use marks::compare_marks;
 pub use members::is_of_constants;
 pub use objects::text_fields;
+pub use of_flow::{OfFlow, check_general};
 pub use programs::{program_name, set_apart};
 pub use subprograms::of_program;
 
@@ -142,6 +145,15 @@ pub struct Options {
     pub kernel_types: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
+    /// What is made is the function of a flow.
+    pub of_flow: Option<std::sync::Arc<OfFlow>>,
+}
+
+impl Options {
+    /// The number of the first event in records.
+    fn first_event(&self) -> i64 {
+        self.of_flow.as_ref().map_or(0, |script| script.first_event.into())
+    }
 }
 
 /// What the attempts at one form learned of the script, for another form of the same script.
@@ -166,6 +178,7 @@ impl Default for Options {
             any_interface: false,
             kernel_types: true,
             subprograms: true,
+            of_flow: None,
         }
     }
 }

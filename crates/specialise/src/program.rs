@@ -3,6 +3,7 @@
 use crate::context::{Context, Result, Stop};
 use crate::error::{LowerError, LowerErrorKind};
 use crate::events::Message;
+use crate::flows;
 use crate::knowledge::Knowledge;
 use crate::programs::{empty, set_apart};
 use crate::value::{Abs, Closure, Object, Word};
@@ -42,6 +43,12 @@ fn lower_until_known<'a>(
     options: &'a Options,
 ) -> std::result::Result<Context<'a>, (Box<LowerError>, Box<Knowledge>)> {
     let mut known = Knowledge::new(options.max_work);
+    if let Some(script) = &options.of_flow {
+        known.add_given(script);
+    }
+    if !snapshot.flows.is_empty() {
+        known = flows::learn(snapshot, options, known);
+    }
     loop {
         known.start_over();
         let mut context = Context::new(snapshot, options, known);
@@ -81,6 +88,7 @@ impl Context<'_> {
             self.state.heap = self.known.stored.tables_heap(self.options);
             self.lower_program()?;
         }
+        self.make_declared_tables()?;
         self.check_typed()
     }
 

@@ -25,10 +25,11 @@ pub(super) fn add_at(
     number: usize,
     place: impl Fn(&[Value]) -> Result<Place, String> + 'static,
 ) -> mlua::Result<()> {
+    let flows = context.registry.flows.clone();
     let points = move |arguments: &[Value]| {
         let place = place(arguments)?;
         match arguments.get(number - 1) {
-            Some(Value::Function(function)) if is_library_function(function) => {
+            Some(Value::Function(function)) if is_library_function(function) && !flows.has(function) => {
                 Err(format!("bad argument #{number} to '{}' (a function written in Lua expected)", key(name)))
             }
             Some(Value::Function(function)) => {
@@ -59,13 +60,14 @@ pub(crate) fn registering(
 ) -> mlua::Result<Function> {
     let all = context.registry.handlers.all.clone();
     let declared = context.registry.declared.clone();
+    let flows = context.registry.flows.clone();
     context.function(name, move |_, arguments| {
         if declared.is_closed() {
             return Err("handlers are registered at load time, before packets arrive".to_string());
         }
-        let (points, handler) = points(arguments)?;
+        let (points, handler) = points(&flows.with_handlers(arguments))?;
         let Value::Function(function) = handler else { return Ok(Value::Nil) };
-        if is_library_function(&function) {
+        if is_library_function(&function) && !flows.has(&function) {
             return Err(format!("bad argument to '{}' (a function written in Lua expected)", key(name)));
         }
         let registrations =

@@ -7,6 +7,7 @@ pub(crate) mod attach;
 mod byteorder;
 mod cgroup;
 mod dns;
+mod flow;
 mod ip;
 mod linux;
 mod linux_ct;
@@ -30,6 +31,7 @@ pub(crate) const MODULES: &[Module] = &[
     byteorder::MODULE,
     cgroup::MODULE,
     dns::MODULE,
+    flow::MODULE,
     ip::MODULE,
     linux::MODULE,
     linux_ct::MODULE,

@@ -25,6 +25,8 @@ pub(crate) struct Context<'a> {
     pub lua: &'a Lua,
     pub registry: &'a Registry,
     pub names: &'a mut Names,
+    /// The script's global variables.
+    pub globals: &'a Table,
     /// The script's `pairs`.
     pairs: &'a Function,
 }
@@ -34,9 +36,9 @@ impl<'a> Context<'a> {
         lua: &'a Lua,
         registry: &'a Registry,
         names: &'a mut Names,
-        pairs: &'a Function,
+        (globals, pairs): (&'a Table, &'a Function),
     ) -> mlua::Result<Self> {
-        Ok(Context { lua, registry, names, pairs })
+        Ok(Context { lua, registry, names, globals, pairs })
     }
 
     /// What Lua text of our own returns; it is given the standard library as Lua made it, and the script's `pairs`. Its functions

@@ -1,16 +1,17 @@
 //! What the thread that has a Lua state does: load time, and one job after another.
 
 use super::frames::{Objects, hand_over};
-use super::{Done, Job, LuaId, Order, Prepared, Reports, Sources, Told};
+use super::{Done, FlowOrder, Job, LuaId, Order, Prepared, Reports, Sources, Told};
 use crate::SessionError;
 use crate::inbox::Inbox;
 use moonhook_control::{Connection, Control, ControlError, Options, Report};
-use moonhook_daemon::{Executed, Failure};
+use moonhook_daemon::{Answer, Executed, Failure, FlowChanged};
 use moonhook_diagnostic::Exit;
 use moonhook_engine::timed;
 use moonhook_load::Loaded;
 use moonhook_records::{Failure as HandlerFailure, Message, Text};
 use moonhook_snapshot::Snapshot;
+use serde_json::json;
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::AtomicU64;
@@ -73,14 +74,15 @@ impl Thread {
 
     fn work(&self, control: &mut Control, job: Job, objects: &Objects) -> Done {
         let mut messages = Vec::new();
-        let mut executed = None;
+        let mut answer = None;
         match job {
             Job::Turn => {}
             Job::Events(events) => self.events(control, &events, objects),
-            Job::Exec(code) => executed = Some(exec(control, &code)),
+            Job::Exec(code) => answer = Some(Ok(json!(exec(control, &code)))),
+            Job::Flow(order) => answer = Some(set_flow(control, &order)),
         }
         let due = control.turn(&mut |report| messages.push(message(report)));
-        Done { messages, due, listened_to: control.listened_to(), executed }
+        Done { messages, due, listened_to: control.listened_to(), answer }
     }
 
     fn events(&self, control: &mut Control, events: &[Message], objects: &Objects) {
@@ -130,6 +132,14 @@ fn exec(control: &mut Control, code: &str) -> Executed {
         }
     };
     Executed { printed, results, error }
+}
+
+/// Gives a flow another function.
+fn set_flow(control: &mut Control, order: &FlowOrder) -> Answer {
+    let FlowOrder { table, key, source, name } = order;
+    let changed = control.set_flow(table.as_deref(), key, (source, name.as_deref()));
+    let changed = changed.map_err(|error| Failure::new(error.diagnostic(), Exit::Refused as u8))?;
+    Ok(json!(FlowChanged { microseconds: changed.took, form: changed.form.to_string() }))
 }
 
 /// Hashes what is written.

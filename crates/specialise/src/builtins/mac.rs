@@ -19,6 +19,11 @@ const CHARACTERS: i64 = 17;
 
 fn parse(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(text) = call.string(context, 1)? else { return Ok(vec![]) };
+    parsed(context, text)
+}
+
+/// The MAC address that a text is, or nil, on each path.
+pub fn parsed(context: &mut Context<'_>, text: Str) -> Result<Vec<Arm>> {
     match text {
         Str::Mac(_) => context.only(Abs::Str(text)),
         Str::Ipv4(_) => context.only(Abs::Nil),

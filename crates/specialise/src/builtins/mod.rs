@@ -14,6 +14,7 @@ mod digits;
 mod dns;
 pub mod dns_records;
 pub mod event;
+mod flow;
 mod format;
 pub mod gmatch;
 mod http;
@@ -59,6 +60,7 @@ const FAMILIES: &[&[Row]] = &[
     dns::ROWS,
     dns_records::ROWS,
     event::ROWS,
+    flow::ROWS,
     format::ROWS,
     gmatch::ROWS,
     lengths::ROWS,

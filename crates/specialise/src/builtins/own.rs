@@ -2,7 +2,7 @@
 
 use super::call::Row;
 use super::{dns, dns_records, find_row, targets, tunnels};
-use moonhook_library::{Function, General, find};
+use moonhook_library::{Function, General, find, find_called};
 
 /// Prints strings: the arguments, with tabs between them.
 pub const PRINT: &str = "prim.print";
@@ -25,7 +25,7 @@ pub fn own_row(name: &str) -> Option<&'static Row> {
     if let Some(part) = PARTS.iter().flat_map(|parts| parts.iter()).find(|part| part.name == name) {
         return Some(part);
     }
-    find(name).filter(|function| function.general == General::Stub).and_then(|_| find_row(name))
+    find_called(name).filter(|function| function.general == General::Stub).and_then(|_| find_row(name))
 }
 
 /// Whether there is a library function of that canonical name at packet time, in one form or the other.

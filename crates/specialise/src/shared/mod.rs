@@ -68,6 +68,7 @@ use std::rc::Rc;
 impl Context<'_> {
     /// Makes a map of the table, which the script calls `title` here.
     pub fn share(&mut self, table: TableId, title: Option<&str>) -> Result<()> {
+        self.check_shareable(table, title)?;
         self.check_contents(table, title)?;
         self.known.shared.know(self.snapshot, table);
         self.learned()
@@ -97,7 +98,7 @@ impl Context<'_> {
     }
 
     /// Map and schema of the table; `None` as long as nothing was seen that tells its types.
-    fn shared_map(&mut self, table: TableId) -> Result<Option<(ir::MapId, Rc<Schema>)>> {
+    pub fn shared_map(&mut self, table: TableId) -> Result<Option<(ir::MapId, Rc<Schema>)>> {
         let declaration = self.snapshot.table(table).declaration.clone().unwrap_or_default();
         let known = self.known.shared.know(self.snapshot, table);
         if known.map.is_some() {

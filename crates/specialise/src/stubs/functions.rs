@@ -26,7 +26,7 @@ impl Stubs<'_> {
             globals::ROUTE => ROUTE,
             name => name,
         };
-        let title = name.replace('.', "_");
+        let title = name.replace(['.', ' '], "_");
         let row = match name {
             PRINT => return self.make(&title, with_context(2), super::records::print).map(Some),
             EVENT => return self.make(&title, with_context(2), event).map(Some),

@@ -145,6 +145,11 @@ impl<'t> Stubs<'t> {
         Ok(self.host.place(function))
     }
 
+    /// Makes the maps of tables that functions of flows may have ([`Context::make_declared_tables`]).
+    pub fn make_declared_tables(&mut self) -> Result<()> {
+        self.look(|context| context.make_declared_tables())
+    }
+
     /// What `body` finds out, whose code is of no use.
     fn look<T>(&mut self, body: impl FnOnce(&mut Context<'_>) -> Result<T>) -> Result<T> {
         let (_, found) = self.compiled("", without_context(0), |context, _| {

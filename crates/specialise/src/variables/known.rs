@@ -52,6 +52,16 @@ impl Variables {
         index
     }
 
+    /// Adds a variable of the script that a flow's function belongs to, which has this number there.
+    pub fn add_given(&mut self, id: VariableId, variants: BTreeSet<Variant>) {
+        self.add(id, variants);
+    }
+
+    /// What a variable can be.
+    pub fn variants(&self, index: usize) -> &BTreeSet<Variant> {
+        &self.known[index].1
+    }
+
     /// Whether it is assigned at packet time.
     pub fn is_assigned(&self, id: &VariableId) -> bool {
         self.find(id).is_some()

@@ -37,8 +37,14 @@ impl Context<'_> {
     /// The variable's value.
     pub fn read_assigned(&mut self, id: &VariableId) -> Option<Abs> {
         let index = self.known.variables.find(id)?;
-        let map = self.output.state_map();
-        let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
+        let refused = self.check_given(index);
+        if refused.is_err() {
+            // A refusal is none that a restart takes back.
+            let _ = self.findings.refuse_later(refused);
+            return Some(Abs::Nil);
+        }
+        let (map, offset) = self.place_of_variable(index);
+        let base = self.emit(Op::DataAddress { map, offset });
         let form = self.known.variables.form(index);
         let mut word = |disp| self.load(base, disp, Size::B8, false);
         let words: Vec<Word> = match &form {
@@ -66,8 +72,13 @@ impl Context<'_> {
         }
         let mut variants = self.storable(value, name)?;
         let index = match self.known.variables.find(&id) {
-            Some(index) => index,
+            Some(index) => {
+                self.check_given(index)?;
+                self.check_assigned(index, &variants, name)?;
+                index
+            }
             None => {
+                self.check_assignable(&id, name)?;
                 let initial = Abs::of_load_time(self.snapshot, initial);
                 variants.extend(self.storable(&initial, name)?);
                 let index = self.known.variables.add(id, variants.clone());
@@ -83,8 +94,8 @@ impl Context<'_> {
     }
 
     fn store_assigned(&mut self, index: usize, value: &Abs) -> Result<()> {
-        let map = self.output.state_map();
-        let base = self.emit(Op::DataAddress { map, offset: index as u32 * SIZE });
+        let (map, offset) = self.place_of_variable(index);
+        let base = self.emit(Op::DataAddress { map, offset });
         let form = self.known.variables.form(index);
         if self.add_to_variable(index, (base, &form), value)? {
             return Ok(());
@@ -150,8 +161,9 @@ impl Context<'_> {
 
     /// Fills the section with what load time left in the variables.
     pub fn finish_variables(&mut self) {
+        let given = self.options.of_flow.as_ref().map_or(0, |script| script.variables.len());
         let mut bytes = Vec::new();
-        for index in 0..self.known.variables.known.len() {
+        for index in given..self.known.variables.known.len() {
             let id = self.known.variables.known[index].0.clone();
             let initial = match &id {
                 VariableId::Cell(cell) => self.snapshot.cell(*cell).value.clone(),
@@ -166,8 +178,14 @@ impl Context<'_> {
                 bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
             }
         }
-        if let Some(map) = self.output.known_map(ir::maps::STATE) {
-            self.output.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
+        let state = self.output.known_map(ir::maps::STATE);
+        if given > 0 {
+            // The script's section, which has its bytes, takes this one's place.
+            let size = given * SIZE as usize;
+            self.output.fill(state, vec![0; size]);
+            self.output.fill(self.output.known_map(ir::maps::OWN_STATE), bytes);
+        } else if state.is_some() {
+            self.output.fill(state, bytes);
             self.output.module.variables = self.known.described_variables(self.snapshot);
         }
     }
@@ -225,6 +243,17 @@ impl Knowledge {
 impl Output {
     pub fn state_map(&mut self) -> ir::MapId {
         self.map(ir::maps::STATE, || ir::MapKind::Data(Vec::new()))
+    }
+
+    /// The section of variables that only a flow's function has.
+    pub fn own_state_map(&mut self) -> ir::MapId {
+        self.map(ir::maps::OWN_STATE, || ir::MapKind::Data(Vec::new()))
+    }
+
+    fn fill(&mut self, section: Option<ir::MapId>, bytes: Vec<u8>) {
+        if let Some(map) = section {
+            self.module.maps[map.0 as usize].kind = ir::MapKind::Data(bytes);
+        }
     }
 }
 

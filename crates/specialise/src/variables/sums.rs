@@ -69,7 +69,8 @@ impl Context<'_> {
         if !union.variants.contains(&Variant::Nil) {
             return;
         }
-        if !self.known.variables.summed.contains(&index) {
+        // Functions of flows may add to it, whatever the handlers do.
+        if !self.known.variables.summed.contains(&index) && self.snapshot.flows.is_empty() {
             self.known.variables.unclear.insert(index);
             return;
         }

@@ -1,0 +1,264 @@
+//! Flow tables of a running script: which function each flow has, and the programs that the functions are.
+//!
+//! Programs are kept by what they were made of: flows with the same function have one program, which goes when no flow has it. What is here
+//! belongs to no thread; functions are made by the thread that has the Lua state ([`owner`]).
+
+mod owner;
+mod programs;
+
+pub(crate) use owner::Owner;
+pub use programs::Content;
+
+use crate::ControlError;
+use moonhook_diagnostic::Diagnostic;
+use moonhook_flows::{Flow, FlowError, FlowTable as Memory, KeyKind};
+use moonhook_hook::Point;
+use moonhook_install::{InstallError, ProgramArray, SharedArray};
+use moonhook_schema::Declaration;
+use moonhook_snapshot::{FlowTable as Description, Snapshot, TableId};
+use programs::Programs;
+use std::any::Any;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Who makes programs of functions.
+pub trait FlowMaker: Send {
+    /// The script's flow tables.
+    fn tables(&self) -> &[Description];
+    /// The memory of a table, and the arrays of programs that it is asked by, in the order of [`FlowMaker::points`]; once, and `None` if no
+    /// program asks it.
+    fn take_parts(&mut self, table: usize) -> Option<(SharedArray, Vec<ProgramArray>)>;
+    /// Where the programs are that ask a table.
+    fn points(&self, table: usize) -> Vec<Point>;
+    /// What handlers and functions of flows have in common.
+    fn declared(&self) -> Vec<(TableId, Declaration)>;
+    /// Makes programs of the only handler that a snapshot has, for the function with that number of a table.
+    ///
+    /// # Errors
+    /// What a stage refuses.
+    fn make(&mut self, snapshot: &Snapshot, function: FunctionId) -> Result<MadeFunction, Box<Diagnostic>>;
+    /// The programs of a function are no more.
+    fn forget(&mut self, function: FunctionId);
+}
+
+/// A function of a table, which has numbers from 0, by its number there.
+pub type FunctionId = (usize, u32);
+
+/// A function of flows in the kernel.
+pub struct MadeFunction {
+    /// A program for each point.
+    pub programs: Vec<OwnedFd>,
+    /// What they need.
+    pub held: Box<dyn Any + Send>,
+    /// What it was compiled to.
+    pub form: &'static str,
+}
+
+/// The flow tables of a script.
+pub struct FlowTables {
+    tables: Vec<Table>,
+    ticked: Instant,
+}
+
+/// One of them; without memory, no program asks it.
+struct Table {
+    description: Description,
+    kernel: Option<(Memory<SharedArray>, Vec<ProgramArray>)>,
+    programs: Programs,
+}
+
+/// A flow, and what its function is.
+#[derive(Clone, Debug)]
+pub struct FlowEntry {
+    pub flow: Flow,
+    pub content: Option<Content>,
+    pub form: &'static str,
+}
+
+const TICK: Duration = Duration::from_millis(Description::TICK as u64);
+
+impl FlowTables {
+    /// Those of the program for which `maker` makes functions, without flows.
+    pub fn open(maker: &mut dyn FlowMaker) -> FlowTables {
+        let descriptions = maker.tables().to_vec();
+        let table = |(number, description): (usize, Description)| {
+            let layout =
+                moonhook_flows::Layout { key_words: description.key.words(), capacity: description.capacity };
+            let parts = maker.take_parts(number);
+            let kernel = parts.map(|(memory, arrays)| (Memory::new(memory, layout, seed()), arrays));
+            Table { description, kernel, programs: Programs::default() }
+        };
+        let tables = descriptions.into_iter().enumerate().map(table).collect();
+        FlowTables { tables, ticked: Instant::now() }
+    }
+
+    pub fn descriptions(&self) -> impl Iterator<Item = &Description> {
+        self.tables.iter().map(|table| &table.description)
+    }
+
+    pub fn key_kind(&self, table: usize) -> &KeyKind {
+        &self.tables[table].description.key
+    }
+
+    /// As [`FlowTables::number`].
+    ///
+    /// # Errors
+    /// `NoSuchFlowTable`.
+    pub fn named(&self, name: Option<&str>) -> Result<usize, ControlError> {
+        let existing = || self.tables.iter().map(|table| table.description.name.clone()).collect();
+        let name_of = || name.unwrap_or_default().to_string();
+        self.number(name)
+            .ok_or_else(|| ControlError::NoSuchFlowTable { name: name_of(), existing: existing() })
+    }
+
+    /// The words of a key that a person has written.
+    ///
+    /// # Errors
+    /// `FlowKey`.
+    pub fn key(&self, table: usize, text: &str) -> Result<Vec<u64>, ControlError> {
+        let kind = self.key_kind(table);
+        let encoded = kind.parse(text).and_then(|values| kind.encode(&values));
+        encoded.map_err(|problem| ControlError::FlowKey { problem, names: kind.names() })
+    }
+
+    /// How many flows a table has, and how many functions.
+    pub fn counts(&self, table: usize) -> (u32, usize) {
+        let table = &self.tables[table];
+        (table.kernel.as_ref().map_or(0, |(memory, _)| memory.len()), table.programs.len())
+    }
+
+    /// The number of the table of that name; of the only one for no name.
+    pub fn number(&self, name: Option<&str>) -> Option<usize> {
+        match name {
+            None => (self.tables.len() == 1).then_some(0),
+            Some(name) => self.tables.iter().position(|table| table.description.name == name),
+        }
+    }
+
+    /// All flows, in no order.
+    pub fn flows(&self, table: usize) -> Vec<FlowEntry> {
+        self.some_flows(table, 0, usize::MAX).0
+    }
+
+    /// Some of them, and where to go on; `None` at the end.
+    pub fn some_flows(&self, table: usize, from: usize, most: usize) -> (Vec<FlowEntry>, Option<usize>) {
+        let table = &self.tables[table];
+        let Some((memory, _)) = &table.kernel else { return (Vec::new(), None) };
+        let (flows, next) = memory.some_flows(from, most);
+        (flows.into_iter().map(|flow| table.entry(flow)).collect(), next)
+    }
+
+    pub fn get(&self, table: usize, key: &[u64]) -> Option<FlowEntry> {
+        let table = &self.tables[table];
+        let flow = table.kernel.as_ref()?.0.get(key)?;
+        Some(table.entry(flow))
+    }
+
+    /// Takes a flow out; whether there was one.
+    pub fn remove(&mut self, table: usize, key: &[u64]) -> bool {
+        let Table { kernel, programs, .. } = &mut self.tables[table];
+        let flow = kernel.as_mut().and_then(|(memory, _)| memory.remove(key));
+        if let Some(flow) = &flow {
+            programs.release(flow.function);
+        }
+        flow.is_some()
+    }
+
+    /// The number of the function with that content, if there is one.
+    fn find(&self, table: usize, content: &Content) -> Option<u32> {
+        self.tables[table].programs.find(content)
+    }
+
+    /// A number for a new function; `None` if there are too many.
+    fn reserve(&mut self, table: usize) -> Option<u32> {
+        let Table { description, programs, .. } = &mut self.tables[table];
+        programs.reserve(moonhook_flows::most_functions(description.capacity))
+    }
+
+    /// Puts programs into the kernel's arrays under a number that was reserved.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    fn add(
+        &mut self,
+        table: usize,
+        number: u32,
+        content: Content,
+        made: MadeFunction,
+    ) -> Result<(), InstallError> {
+        let Table { kernel, programs, .. } = &mut self.tables[table];
+        let arrays = kernel.iter().flat_map(|(_, arrays)| arrays);
+        for (array, program) in arrays.zip(&made.programs) {
+            use std::os::fd::AsFd;
+            array.set(number, program.as_fd())?;
+        }
+        programs.add(number, content, made.form, made.held);
+        Ok(())
+    }
+
+    /// Gives a flow the function of that number.
+    ///
+    /// # Errors
+    /// There is no room; then the flow has what it had.
+    fn assign(&mut self, table: usize, key: &[u64], number: u32) -> Result<(), FlowError> {
+        let Table { kernel, programs, .. } = &mut self.tables[table];
+        let Some((memory, _)) = kernel else { return Ok(()) };
+        programs.hold(number);
+        match memory.insert(key, number) {
+            Ok(before) => {
+                before.into_iter().for_each(|before| programs.release(before));
+                Ok(())
+            }
+            Err(error) => {
+                programs.release(number);
+                Err(error)
+            }
+        }
+    }
+
+    /// Lets time pass: removes flows that were idle for too long, and functions that no flow has; gives these, and when to be
+    /// called again.
+    pub fn turn(&mut self) -> (Vec<FunctionId>, Option<Instant>) {
+        let mut gone = Vec::new();
+        let ticks = self.ticked.elapsed() >= TICK;
+        if ticks {
+            self.ticked = Instant::now();
+        }
+        for number in 0..self.tables.len() {
+            if ticks {
+                self.expire(number);
+            }
+            let Table { kernel, programs, .. } = &mut self.tables[number];
+            for function in programs.take_unused() {
+                kernel.iter().flat_map(|(_, arrays)| arrays).for_each(|array| array.clear(function));
+                gone.push((number, function));
+            }
+        }
+        let is_used = self.tables.iter().any(|table| {
+            table.programs.len() > 0 || table.kernel.as_ref().is_some_and(|(memory, _)| !memory.is_empty())
+        });
+        (gone, is_used.then_some(self.ticked + TICK))
+    }
+
+    fn expire(&mut self, table: usize) {
+        let Table { kernel: Some((memory, _)), description, .. } = &self.tables[table] else { return };
+        memory.tick();
+        for key in description.idle.map(|idle| memory.idle(idle)).unwrap_or_default() {
+            self.remove(table, &key);
+        }
+    }
+}
+
+impl Table {
+    fn entry(&self, flow: Flow) -> FlowEntry {
+        let (content, form) = self.programs.about(flow.function);
+        FlowEntry { flow, content, form }
+    }
+}
+
+/// Two words that nobody can guess.
+fn seed() -> [u64; 2] {
+    use std::hash::{BuildHasher, RandomState};
+    // The keys of each are random (RandomState::new).
+    [0u64, 1].map(|number| RandomState::new().hash_one(number))
+}

@@ -1,0 +1,188 @@
+//! The flows as the thread with the Lua state has them: it makes functions of texts, and programs of functions.
+
+use super::{Content, FlowMaker, FlowTables, FunctionId};
+use crate::{Control, ControlError};
+use mlua::{Function, Lua};
+use moonhook_diagnostic::Diagnostic;
+use moonhook_flows::Flow;
+use moonhook_load::{Base, CallError, Changed, FlowFunction, FlowOwner, Flows};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+pub(crate) struct Owner {
+    tables: Arc<Mutex<FlowTables>>,
+    maker: RefCell<Box<dyn FlowMaker>>,
+    base: RefCell<Base>,
+    /// The functions of this Lua state, by table and number.
+    functions: RefCell<HashMap<FunctionId, FlowFunction>>,
+}
+
+impl Owner {
+    pub fn new(tables: Arc<Mutex<FlowTables>>, maker: Box<dyn FlowMaker>, mut base: Base) -> Owner {
+        base.declare(maker.declared());
+        let (maker, base) = (RefCell::new(maker), RefCell::new(base));
+        Owner { tables, maker, base, functions: RefCell::default() }
+    }
+
+    fn tables(&self) -> MutexGuard<'_, FlowTables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets time pass; gives when to be called again, if ever.
+    pub fn turn(&self, flows: &Flows) -> Option<Instant> {
+        let (gone, due) = self.tables().turn();
+        if !gone.is_empty() {
+            let mut functions = self.functions.borrow_mut();
+            functions.retain(|function, _| !gone.contains(function));
+            gone.iter().for_each(|function| self.maker.borrow_mut().forget(*function));
+            flows.forget_texts(|text| functions.values().any(|own| own.source.as_deref() == Some(text)));
+        }
+        due
+    }
+
+    /// Gives a flow a function.
+    ///
+    /// # Errors
+    /// What a stage refuses, or that there is no room; then the flow has the function that it had.
+    pub fn give(
+        &self,
+        (lua, flows): (&Lua, &Flows),
+        table: usize,
+        key: &[u64],
+        own: FlowFunction,
+    ) -> Result<Changed, Box<Diagnostic>> {
+        let begin = Instant::now();
+        let content = content(&own);
+        let known = self.tables().find(table, &content);
+        let number = match known {
+            Some(number) => number,
+            None => self.make((lua, flows), table, content, own)?,
+        };
+        let mut tables = self.tables();
+        tables.assign(table, key, number).map_err(|error| refused(error.to_string()))?;
+        let (_, form) = tables.tables[table].programs.about(number);
+        let took = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Ok(Changed { took, form })
+    }
+
+    fn make(
+        &self,
+        (lua, flows): (&Lua, &Flows),
+        table: usize,
+        content: Content,
+        own: FlowFunction,
+    ) -> Result<u32, Box<Diagnostic>> {
+        let number =
+            self.tables().reserve(table).ok_or_else(|| refused("there are too many functions".into()))?;
+        let made = self.made((lua, flows), (table, number), &own.function);
+        let added = made.and_then(|made| {
+            self.tables().add(table, number, content, made).map_err(|error| Box::new(error.diagnostic()))
+        });
+        match added {
+            Ok(()) => {
+                self.functions.borrow_mut().insert((table, number), own);
+                Ok(number)
+            }
+            Err(error) => {
+                self.tables().tables[table].programs.give_back(number);
+                Err(error)
+            }
+        }
+    }
+
+    fn made(
+        &self,
+        (lua, flows): (&Lua, &Flows),
+        id: FunctionId,
+        function: &Function,
+    ) -> Result<super::MadeFunction, Box<Diagnostic>> {
+        let mut maker = self.maker.borrow_mut();
+        let (points, texts) = (maker.points(id.0), flows.texts());
+        let mut base = self.base.borrow_mut();
+        let made = base.with(lua, function, (&points, &texts), |snapshot| maker.make(snapshot, id));
+        made.map_err(|error| Box::new(error.diagnostic()))?
+    }
+}
+
+impl Control {
+    /// Gives a flow the function that a text is, which messages call `name`.
+    ///
+    /// # Errors
+    /// `NoSuchFlowTable`, `FlowKey`; `Call` for what Lua says of the text, `Flow` for what a stage refuses.
+    pub fn set_flow(
+        &mut self,
+        table: Option<&str>,
+        key: &str,
+        (source, name): (&str, Option<&str>),
+    ) -> Result<Changed, ControlError> {
+        let none = || ControlError::NoSuchFlowTable {
+            name: table.unwrap_or_default().to_string(),
+            existing: Vec::new(),
+        };
+        let owner = self.flows.clone().ok_or_else(none)?;
+        let (number, key) = {
+            let tables = owner.tables();
+            let number = tables.named(table)?;
+            (number, tables.key(number, key)?)
+        };
+        let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
+        let own = flows.function_of(lua, number, source, name).map_err(said)?;
+        owner.give((lua, flows), number, &key, own).map_err(ControlError::Flow)
+    }
+}
+
+/// What Lua says of a text.
+fn said(error: mlua::Error) -> ControlError {
+    let message = match error {
+        mlua::Error::SyntaxError { message, .. } => message,
+        error => error.to_string(),
+    };
+    ControlError::Call(CallError { message, traceback: Vec::new() })
+}
+
+/// What a function is known by.
+fn content(own: &FlowFunction) -> Content {
+    match &own.source {
+        Some(source) => Content::Text(Arc::clone(source)),
+        None => Content::Function(own.function.to_pointer() as usize),
+    }
+}
+
+fn refused(problem: String) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new("MH0708", problem).help("make the table larger (`capacity`), or delete flows"))
+}
+
+impl FlowOwner for Owner {
+    fn set(
+        &self,
+        state: (&Lua, &Flows),
+        table: usize,
+        key: &[u64],
+        function: FlowFunction,
+    ) -> Result<Changed, String> {
+        self.give(state, table, key, function).map_err(|diagnostic| line(&diagnostic))
+    }
+
+    fn get(&self, table: usize, key: &[u64]) -> Option<(FlowFunction, Flow)> {
+        let flow = self.tables().get(table, key)?.flow;
+        let own = self.functions.borrow().get(&(table, flow.function)).cloned()?;
+        Some((own, flow))
+    }
+
+    fn delete(&self, table: usize, key: &[u64]) -> bool {
+        self.tables().remove(table, key)
+    }
+
+    fn keys(&self, table: usize) -> Vec<Vec<u64>> {
+        self.tables().flows(table).into_iter().map(|entry| entry.flow.key).collect()
+    }
+}
+
+/// A diagnostic as the message of an error in Lua.
+fn line(diagnostic: &Diagnostic) -> String {
+    let place = diagnostic.place.as_ref().map(|place| format!("{}:{}: ", place.file, place.line));
+    let help = diagnostic.help.as_ref().map(|help| format!("; {help}"));
+    format!("{}{}{}", place.unwrap_or_default(), diagnostic.message, help.unwrap_or_default())
+}

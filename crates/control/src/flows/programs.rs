@@ -1,0 +1,150 @@
+//! The programs that functions of flows are, by number and by what they were made of.
+
+use moonhook_flows::GRACE;
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a function was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Content {
+    Text(Arc<str>),
+    /// A function of the Lua state, by its address there.
+    Function(usize),
+}
+
+/// The functions of one table.
+#[derive(Default)]
+pub struct Programs {
+    known: BTreeMap<u32, Program>,
+    numbers: HashMap<Content, u32>,
+    /// Functions that no flow has any more, which a program may have found before.
+    unused: VecDeque<(Instant, u32)>,
+    /// The greatest number that was given, and numbers that are free again.
+    last: u32,
+    free: VecDeque<u32>,
+}
+
+struct Program {
+    content: Content,
+    form: &'static str,
+    /// How many flows have it.
+    count: u64,
+    _held: Box<dyn Any + Send>,
+}
+
+impl Programs {
+    /// How many functions there are that flows have.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    pub fn find(&self, content: &Content) -> Option<u32> {
+        self.numbers.get(content).copied()
+    }
+
+    /// A number that no function has, from 1; `None` if all `most` are used.
+    pub fn reserve(&mut self, most: u32) -> Option<u32> {
+        if self.last + 1 < most {
+            self.last += 1;
+            return Some(self.last);
+        }
+        self.free.pop_front()
+    }
+
+    /// Gives back a number that no function got.
+    pub fn give_back(&mut self, number: u32) {
+        self.free.push_back(number);
+    }
+
+    pub fn add(&mut self, number: u32, content: Content, form: &'static str, held: Box<dyn Any + Send>) {
+        self.numbers.insert(content.clone(), number);
+        self.known.insert(number, Program { content, form, count: 0, _held: held });
+        self.unused.push_back((Instant::now(), number));
+    }
+
+    /// One more flow has the function.
+    pub fn hold(&mut self, number: u32) {
+        if let Some(program) = self.known.get_mut(&number) {
+            program.count += 1;
+        }
+    }
+
+    /// One flow less has it.
+    pub fn release(&mut self, number: u32) {
+        if let Some(program) = self.known.get_mut(&number) {
+            program.count = program.count.saturating_sub(1);
+            if program.count == 0 {
+                self.unused.push_back((Instant::now(), number));
+            }
+        }
+    }
+
+    /// Takes out the functions that no flow has, and that no program can be about to call.
+    pub fn take_unused(&mut self) -> Vec<u32> {
+        let mut gone = Vec::new();
+        while let Some((since, number)) = self.unused.front().copied() {
+            if since.elapsed() < GRACE {
+                break;
+            }
+            self.unused.pop_front();
+            // Another flow may have it by now, or have had it in the meantime.
+            let is_unused = self.known.get(&number).is_some_and(|program| program.count == 0);
+            if is_unused && !self.unused.iter().any(|(_, other)| *other == number) {
+                if let Some(program) = self.known.remove(&number) {
+                    self.numbers.remove(&program.content);
+                }
+                self.free.push_back(number);
+                gone.push(number);
+            }
+        }
+        gone
+    }
+
+    /// What a function was made of and compiled to.
+    pub fn about(&self, number: u32) -> (Option<Content>, &'static str) {
+        match self.known.get(&number) {
+            Some(program) => (Some(program.content.clone()), program.form),
+            None => (None, ""),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+
+    fn text(text: &str) -> Content {
+        Content::Text(text.into())
+    }
+
+    #[test]
+    fn functions_go_when_no_flow_has_them_for_a_while() {
+        let mut programs = Programs::default();
+        let (a, b) = (programs.reserve(4).unwrap(), programs.reserve(4).unwrap());
+        programs.add(a, text("a"), "expanded code", Box::new(()));
+        programs.add(b, text("b"), "expanded code", Box::new(()));
+        [a, a, b].into_iter().for_each(|number| programs.hold(number));
+        programs.release(a);
+        programs.release(b);
+        assert!(programs.take_unused().is_empty());
+        assert_eq!((programs.find(&text("a")), programs.find(&text("b"))), (Some(a), Some(b)));
+        sleep(GRACE);
+        assert_eq!(programs.take_unused(), [b]);
+        assert_eq!((programs.find(&text("b")), programs.len()), (None, 1));
+        programs.release(a);
+        programs.hold(a);
+        sleep(GRACE);
+        assert!(programs.take_unused().is_empty(), "a flow has it again");
+    }
+
+    #[test]
+    fn numbers_are_used_again() {
+        let mut programs = Programs::default();
+        assert_eq!([4; 4].map(|most| programs.reserve(most)), [Some(1), Some(2), Some(3), None]);
+        programs.give_back(2);
+        assert_eq!((programs.reserve(4), programs.reserve(4)), (Some(2), None));
+    }
+}

@@ -1,0 +1,190 @@
+//! Functions of flows: programs of their own, which have the tables, variables and events of the program that looks flows up.
+
+use crate::{EngineError, Entry, Kernel, Settings, duplicate, entries};
+use moonhook_control::{FlowMaker, FunctionId, MadeFunction};
+use moonhook_diagnostic::Diagnostic;
+use moonhook_hook::Point;
+use moonhook_install::{InstallError, LogDetail, ProgramArray, SharedArray};
+use moonhook_ir::maps::{self, sections};
+use moonhook_ir::{FlowCalls, Module};
+use moonhook_records::{Decoder, EVENTS_OF_FUNCTION};
+use moonhook_schema::{Declaration, Schema};
+use moonhook_snapshot::{FlowTable, Snapshot, TableId};
+use moonhook_specialise::OfFlow;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+/// Makes functions of flows for a program that runs.
+pub struct FlowCompiler {
+    tables: Vec<FlowTable>,
+    /// By table.
+    parts: Vec<Option<(SharedArray, Vec<ProgramArray>)>>,
+    points: Vec<Vec<Point>>,
+    shared: Vec<(TableId, Schema, String)>,
+    maps: BTreeMap<String, OwnedFd>,
+    settings: Settings,
+    script: OfFlow,
+    decoder: Decoder,
+    events: Events,
+}
+
+/// Which numbers of events functions have.
+#[derive(Default)]
+struct Events {
+    of: HashMap<FunctionId, u32>,
+    last: u32,
+    free: VecDeque<u32>,
+}
+
+/// Maps that programs share whatever their names are.
+const COMMON: [&str; 3] = [maps::EVENTS, ".data.opaque", sections::STATE];
+
+impl FlowCompiler {
+    /// For a program that was made of `module` and `snapshot`, if that has flow tables.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn new(
+        snapshot: &Snapshot,
+        module: &Module,
+        kernel: &Kernel,
+        settings: &Settings,
+    ) -> Result<Option<FlowCompiler>, EngineError> {
+        if snapshot.flows.is_empty() {
+            return Ok(None);
+        }
+        let (mut parts, mut points) = (Vec::new(), Vec::new());
+        for number in 0..snapshot.flows.len() {
+            let calls: Vec<&FlowCalls> = module.flows.iter().filter(|calls| calls.table == number).collect();
+            points.push(calls.iter().map(|calls| snapshot.points()[calls.program].clone()).collect());
+            parts.push(part(module, kernel, &calls)?);
+        }
+        let shared: Vec<_> = module
+            .tables
+            .iter()
+            .map(|table| (TableId(table.table), table.schema.clone(), module.map(table.map).name.clone()))
+            .collect();
+        let mut maps = BTreeMap::new();
+        for name in shared.iter().map(|(_, _, name)| name.as_str()).chain(COMMON) {
+            if kernel.has_map(name) {
+                maps.insert(name.to_string(), duplicate(kernel.program.map_fd(name)?)?);
+            }
+        }
+        let script = OfFlow {
+            variables: module.variables.clone(),
+            in_section: module.arena().is_none(),
+            cells: snapshot.cells.len() as u32,
+            tables: snapshot.tables.len() as u32,
+            first_event: 0,
+        };
+        let settings = Settings { count_verdicts: false, ..settings.clone() };
+        let (tables, decoder) = (snapshot.flows.clone(), kernel.decoder.clone());
+        let events = Events::default();
+        Ok(Some(FlowCompiler { tables, parts, points, shared, maps, settings, script, decoder, events }))
+    }
+
+    /// The map of the script's that takes the place of each of a function's own.
+    fn common<'a>(&'a self, module: &Module) -> crate::Maps<'a> {
+        let mut common: crate::Maps<'a> = Vec::new();
+        for table in &module.tables {
+            let of_script = self.shared.iter().find(|(id, ..)| id.0 == table.table);
+            if let Some(map) = of_script.and_then(|(_, _, name)| self.maps.get(name)) {
+                common.push((module.map(table.map).name.clone(), map.as_fd()));
+            }
+        }
+        for name in COMMON {
+            let is_there = |map: &moonhook_ir::Map| map.name == name || maps::data_section(&map.name) == name;
+            if let Some(map) = self.maps.get(name).filter(|_| module.maps.iter().any(is_there)) {
+                common.push((name.to_string(), map.as_fd()));
+            }
+        }
+        common
+    }
+
+    fn made(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, EngineError> {
+        let first = self.events.of(id);
+        let script = OfFlow { first_event: first, ..self.script.clone() };
+        let settings = Settings { of_flow: Some(Arc::new(script)), ..self.settings.clone() };
+        let common = |module: &Module| self.common(module);
+        let (compiled, program) = crate::install(snapshot, &settings, LogDetail::Nothing, common)?;
+        let kept: Vec<String> = self.common(&compiled.module).into_iter().map(|(name, _)| name).collect();
+        crate::tables::fill(&program, &compiled.module, &|map| kept.iter().any(|kept| kept == map))?;
+        let program_of = |entry: &Entry| duplicate(program.program_fd(&entry.name)?);
+        let programs =
+            entries(&compiled.object)?.iter().map(program_of).collect::<Result<_, EngineError>>()?;
+        self.decoder.add_function(first, Decoder::new(&compiled.module));
+        Ok(MadeFunction { programs, held: Box::new(program), form: compiled.choice.form.name() })
+    }
+}
+
+impl Events {
+    /// The number of a function's first event.
+    fn of(&mut self, id: FunctionId) -> u32 {
+        *self.of.entry(id).or_insert_with(|| {
+            // Those that are free are used as late as possible: records of the function that had them may still be read.
+            const MOST: u32 = u32::MAX / EVENTS_OF_FUNCTION;
+            let number = match self.last + 1 < MOST {
+                true => {
+                    self.last += 1;
+                    self.last
+                }
+                false => self.free.pop_front().unwrap_or(self.last),
+            };
+            number * EVENTS_OF_FUNCTION
+        })
+    }
+}
+
+/// The memory of a table, and the arrays of programs by which it is asked; `None` if no program asks it.
+fn part(
+    module: &Module,
+    kernel: &Kernel,
+    calls: &[&FlowCalls],
+) -> Result<Option<(SharedArray, Vec<ProgramArray>)>, EngineError> {
+    let Some(first) = calls.first() else { return Ok(None) };
+    let memory = kernel.program.shared_array(&module.map(first.keys).name)?;
+    let array = |calls: &&FlowCalls| kernel.program.program_array(&module.map(calls.functions).name);
+    let arrays = calls.iter().map(array).collect::<Result<_, InstallError>>()?;
+    Ok(Some((memory, arrays)))
+}
+
+impl FlowMaker for FlowCompiler {
+    fn tables(&self) -> &[FlowTable] {
+        &self.tables
+    }
+
+    fn take_parts(&mut self, table: usize) -> Option<(SharedArray, Vec<ProgramArray>)> {
+        self.parts.get_mut(table)?.take()
+    }
+
+    fn points(&self, table: usize) -> Vec<Point> {
+        self.points.get(table).cloned().unwrap_or_default()
+    }
+
+    fn declared(&self) -> Vec<(TableId, Declaration)> {
+        let declared = |(id, schema, _): &(TableId, Schema, String)| {
+            let declaration = Declaration {
+                key: Some(schema.key.clone()),
+                value: Some(schema.value.clone()),
+                capacity: Some(schema.capacity),
+                when_full: schema.when_full,
+                lifetime: schema.lifetime,
+                per_cpu: schema.per_cpu,
+                prefixes: schema.is_prefixes(),
+            };
+            (*id, declaration)
+        };
+        self.shared.iter().map(declared).collect()
+    }
+
+    fn make(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, Box<Diagnostic>> {
+        self.made(snapshot, id).map_err(|error| Box::new(error.diagnostic()))
+    }
+
+    fn forget(&mut self, id: FunctionId) {
+        if let Some(first) = self.events.of.remove(&id) {
+            self.events.free.push_back(first / EVENTS_OF_FUNCTION);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Flow tables: which function handles the packets of a flow (docs/flows.md).
+
+use crate::ClosureId;
+use moonhook_flows::KeyKind;
+
+/// A table that `flow.new` has made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowTable {
+    /// What a person calls it.
+    pub name: String,
+    pub key: KeyKind,
+    /// Flows at most.
+    pub capacity: u32,
+    /// A flow without a packet for so many ticks is removed; `None`: none is.
+    pub idle: Option<u32>,
+    /// Functions of flows that load time has set, each once. Handlers do not call them, but share variables and tables with them.
+    pub functions: Vec<ClosureId>,
+}
+
+impl FlowTable {
+    /// How long a tick is, in milliseconds.
+    pub const TICK: u32 = 250;
+}

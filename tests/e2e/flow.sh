@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# A function for each flow, on a veth between two namespaces: functions come from load time, from control code and from outside, use
+# what handlers use, are replaced and taken out while datagrams arrive, and one that is refused changes nothing.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common"
+
+begin flow
+veth_pair
+
+# start NAME SCRIPT ARGS…: runs the script in the background and waits until it is attached.
+start() {
+    local name=$1 script=$2
+    shift 2
+    env --default-signal=INT,HUP "$MOONHOOK" run right0 "$script" --netns "$RIGHT" --name flows "$@" \
+        >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
+    RUN=$!
+    eventually "$name attaches" grep -qs '^attached' "$WORK/$name.out"
+}
+
+stop() {
+    kill -INT "$RUN"
+    wait "$RUN" || die "$1 ended with $?"
+    RUN=
+}
+
+# send PORT COUNT: datagrams of 4 bytes.
+send() {
+    ip netns exec "$LEFT" bash -c "for i in \$(seq $2); do printf ping >/dev/udp/192.0.2.2/$1; done"
+}
+
+# Lua code in the running script; what it gives is one line.
+lua() {
+    "$MOONHOOK" exec flows -e "$1" 2>&1 || true
+}
+
+gives() {
+    [[ -z "${SHOW:-}" ]] || lua "$1" >&2
+    [[ "$(lua "$1")" == "$2" ]]
+}
+
+cat >"$WORK/flows.lua" <<'LUA'
+local flow = require "flow"
+local PASS <const>, DROP <const> = HOOK_PASS, HOOK_DROP
+
+total = 0
+local seen = map{key = "int", value = "int"}
+
+flows = flow.new{key = {"src", "dport"}, capacity = 1000, idle = 60, default = function(pkt)
+  if pkt.udp and pkt.udp.dport >= 7000 then
+    total = total + 1
+  end
+end}
+
+flows:set({src = "192.0.2.1", dport = 7001}, function(pkt)
+  total = total + 100
+  seen[pkt.udp.dport] = (seen[pkt.udp.dport] or 0) + 1
+  return DROP
+end)
+
+HOOK_ATTACH(flows)
+LUA
+
+# try HOOK ATTACH PASS DROP FORM
+try() {
+    local name="$1-$5"
+    sed -e "s/HOOK_ATTACH/$2/; s/HOOK_PASS/$3/; s/HOOK_DROP/$4/" "$WORK/flows.lua" >"$WORK/$name.lua"
+    start "$name" "$WORK/$name.lua" --form "$5"
+    send 7001 3
+    eventually "$name: the flow of load time is handled by its function" gives 'total, seen[7001]' $'300\t3'
+    send 7002 2
+    eventually "$name: other packets are handled by the default" gives 'total' 302
+    lua 'flows:set("192.0.2.1,7002", "function(pkt) total = total + 1000; seen[pkt.udp.dport] = 7 end")' \
+        | grep -q 'code$' || die "$name: a text becomes a function"
+    send 7002 1
+    eventually "$name: the new function is called" gives 'total, seen[7002]' $'1302\t7'
+    gives 'select(2, flows:get("192.0.2.1,7002")).packets' 1 || die "$name: packets are counted"
+    # What is refused leaves the flow as it is.
+    lua 'flows:set("192.0.2.1,7002", "function(pkt) total = true end")' | grep -q 'total. is integer in the script' ||
+        die "$name: another type is refused"
+    lua 'flows:set("192.0.2.1,7002", "function(pkt) ")' | grep -q 'expected near' || die "$name: a syntax error is said"
+    lua 'flows:set("192.0.2.1,7002", "7")' | grep -q 'where a function is expected' || die "$name: no function"
+    lua 'flows:set("192.0.2.1", "7")' | grep -q 'a key has 2 values' || die "$name: no key"
+    send 7002 1
+    eventually "$name: the function is still there" gives 'total' 2302
+    # Two flows with one function.
+    lua 'for port = 7003, 7004 do flows:set({src = "192.0.2.1", dport = port}, "function(pkt) local n = pkt.udp.dport\nerror(\"no \" .. n) end") end' >/dev/null
+    send 7003 1
+    eventually "$name: the error names its line" grep -q '7003' "$WORK/$name.err"
+    grep -q 'flow [0-9]*:2: no 7003' "$WORK/$name.err" || die "$name: place of the error"
+    gives 'flows:delete("192.0.2.1,7002")' true || die "$name: the flow is deleted"
+    gives 'flows:delete("192.0.2.1,7002"), flows:get("192.0.2.1,7002")' $'false\tnil' || die "$name: it is gone"
+    send 7002 1
+    eventually "$name: the default again" gives 'total' 2303
+    gives '(function() local n = 0; for key in flows:pairs() do n = n + key.dport end; return n end)()' 21008 ||
+        die "$name: pairs"
+    # The same from outside.
+    printf 'function(pkt)\n  total = total + 5\nend\n' >"$WORK/five.lua"
+    "$MOONHOOK" flow flows set src=192.0.2.1,dport=7002 "$WORK/five.lua" | grep -q '^expanded code after' ||
+        die "$name: set from outside"
+    send 7002 2
+    eventually "$name: it is called" gives 'total' 2313
+    "$MOONHOOK" flow flows | grep -q '^flows: by src, dport; 4 of 1000 flows, with 3 functions, 60 s' ||
+        die "$name: $("$MOONHOOK" flow flows)"
+    [[ "$("$MOONHOOK" flow flows list --by packets | head -1)" == $'src=192.0.2.1,dport=7001\t3 packets\t'* ]] ||
+        die "$name: list: $("$MOONHOOK" flow flows list)"
+    "$MOONHOOK" flow flows get 192.0.2.1,7002 --json | grep -q '"packets": 2' || die "$name: get"
+    printf 'function(pkt)\n  total = "x"\nend\n' >"$WORK/wrong.lua"
+    fails 1 "$MOONHOOK" flow flows set 192.0.2.1,7002 "$WORK/wrong.lua"
+    grep -q 'wrong.lua:2:3' "$WORK/fails.err" || die "$name: the place of what is wrong: $(cat "$WORK/fails.err")"
+    "$MOONHOOK" flow flows delete 192.0.2.1,7002 || die "$name: delete"
+    ! "$MOONHOOK" flow flows get 192.0.2.1,7002 || die "$name: it is gone"
+    stop "$name"
+}
+
+try xdp 'require("xdp").attach' 2 1 expanded
+try tc 'require("tc").ingress' -1 2 expanded
+# General code has its variables elsewhere: functions of flows have tables in common with it.
+general() {
+    local name="$1-general"
+    sed -e "s/HOOK_ATTACH/$2/; s/HOOK_PASS/$3/; s/HOOK_DROP/$4/; s/ *total = total + 100$//" "$WORK/flows.lua" >"$WORK/$name.lua"
+    start "$name" "$WORK/$name.lua" --form general
+    send 7001 3
+    eventually "$name: the flow of load time is handled by its function" gives 'total, seen[7001]' $'0\t3'
+    send 7002 2
+    eventually "$name: other packets are handled by the default" gives 'total' 2
+    lua 'flows:set("192.0.2.1,7002", "function(pkt) total = total + 1 end")' | grep -q 'has no variable .total.' ||
+        die "$name: a variable is refused"
+    lua 'flows:set("192.0.2.1,7002", "function(pkt) seen[pkt.udp.dport] = 7 end")' | grep -q 'general code$' ||
+        die "$name: a text becomes a function"
+    send 7002 1
+    eventually "$name: the new function is called" gives 'total, seen[7002]' $'2\t7'
+    stop "$name"
+}
+
+general xdp 'require("xdp").attach' 2 1
+general tc 'require("tc").ingress' -1 2
+echo "everything went as expected"
