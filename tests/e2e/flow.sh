@@ -107,6 +107,15 @@ try() {
     printf 'function(pkt)\n  total = "x"\nend\n' >"$WORK/wrong.lua"
     fails 1 "$MOONHOOK" flow flows set 192.0.2.1,7002 "$WORK/wrong.lua"
     grep -q 'wrong.lua:2:3' "$WORK/fails.err" || die "$name: the place of what is wrong: $(cat "$WORK/fails.err")"
+    # A reload keeps flows whose functions still compile, with their counts.
+    printf 'function(pkt)\n  seen[pkt.udp.dport] = more\nend\n' >"$WORK/more.lua"
+    "$MOONHOOK" flow flows set 192.0.2.1,7005 "$WORK/more.lua" >/dev/null || die "$name: another flow"
+    sed -i '1i more = {}' "$WORK/$name.lua"
+    "$MOONHOOK" reload flows >"$WORK/reload.out" || die "$name: reload"
+    grep -q '^  flows flows: 4 kept, 1 lost: .*more.lua:2: ' "$WORK/reload.out" ||
+        die "$name: what is kept: $(cat "$WORK/reload.out")"
+    send 7002 1
+    eventually "$name: a flow that was kept" gives 'total, select(2, flows:get("192.0.2.1,7002")).packets' $'2318\t3'
     "$MOONHOOK" flow flows delete 192.0.2.1,7002 || die "$name: delete"
     ! "$MOONHOOK" flow flows get 192.0.2.1,7002 || die "$name: it is gone"
     stop "$name"

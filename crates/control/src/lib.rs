@@ -30,7 +30,7 @@ mod variables;
 
 pub use error::ControlError;
 pub use exec::{Answer, Shown};
-pub use flows::{Content, FlowEntry, FlowMaker, FlowTables, FunctionId, MadeFunction};
+pub use flows::{Content, FlowEntry, FlowMaker, FlowTables, FunctionId, KeptFlows, MadeFunction};
 pub use moonhook_load::{CallError, Changed};
 pub use priority::{lower_priority, processor_time};
 pub use sweep::Sweeper;

@@ -60,6 +60,8 @@ pub struct Connection {
 struct Made {
     tables: Arc<Mutex<FlowTables>>,
     maker: Box<dyn FlowMaker>,
+    /// Those of an earlier program.
+    earlier: Option<Arc<Mutex<FlowTables>>>,
 }
 
 /// Which tables and variables a program shares with its Lua state.
@@ -106,7 +108,15 @@ impl Connection {
 
     /// With the flow tables, and who makes their functions.
     pub fn with_flows(self, tables: Arc<Mutex<FlowTables>>, maker: Box<dyn FlowMaker>) -> Connection {
-        Connection { flows: Some(Made { tables, maker }), ..self }
+        Connection { flows: Some(Made { tables, maker, earlier: None }), ..self }
+    }
+
+    /// Flows of an earlier program go on, as far as the new one has such tables.
+    pub fn with_earlier_flows(mut self, earlier: Option<Arc<Mutex<FlowTables>>>) -> Connection {
+        if let Some(made) = &mut self.flows {
+            made.earlier = earlier;
+        }
+        self
     }
 
     /// The shared tables, in the order of the module.
@@ -181,9 +191,11 @@ impl Control {
         let variables = Variables::connect(&loaded, connection.handlers);
         written.extend(variables.holders());
         let locals = locals::by_name(&loaded, &written)?;
-        let flows = match (connection.flows, loaded.base.take()) {
-            (Some(Made { tables, maker }), Some(base)) => Some(Rc::new(Owner::new(tables, maker, base))),
-            _ => None,
+        let (flows, earlier) = match (connection.flows, loaded.base.take()) {
+            (Some(Made { tables, maker, earlier }), Some(base)) => {
+                (Some(Rc::new(Owner::new(tables, maker, base))), earlier)
+            }
+            _ => (None, None),
         };
         loaded.forget_snapshot()?;
         let control = Control {
@@ -200,21 +212,35 @@ impl Control {
             seen: Seen::default(),
             flows,
         };
-        control.begin_flows()?;
+        control.begin_flows(earlier.as_deref())?;
         Ok(control)
     }
 
-    /// Makes the functions of flows that the scripts have set while they were loaded.
-    fn begin_flows(&self) -> Result<(), ControlError> {
+    /// Makes the functions of flows that the scripts have set while they were loaded, and of those that an earlier program has.
+    fn begin_flows(&self, earlier: Option<&Mutex<FlowTables>>) -> Result<(), ControlError> {
         let Some(owner) = &self.flows else { return Ok(()) };
         let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
-        for (table, set) in flows.at_load_time().into_iter().enumerate() {
-            for (key, own) in set {
-                owner.give((lua, flows), table, &key, own).map_err(ControlError::Flow)?;
+        if owner.begin() {
+            for (table, set) in flows.at_load_time().into_iter().enumerate() {
+                for (key, own) in set {
+                    owner.give((lua, flows), table, &key, own).map_err(ControlError::Flow)?;
+                }
             }
         }
         flows.give_to(owner.clone(), self.locals.clone());
+        if let Some(earlier) = earlier {
+            owner.inherit((lua, flows), earlier);
+        }
         Ok(())
+    }
+
+    /// Makes all functions of flows once more, because the program has other maps by now. What fails is reported; of that, the old functions go
+    /// on.
+    pub fn remake_flows(&self, report: &mut dyn FnMut(Report)) {
+        let Some(owner) = &self.flows else { return };
+        for message in owner.remake((&self.loaded.lua, &self.loaded.flows)) {
+            report(Report::Error(CallError { message, traceback: Vec::new() }));
+        }
     }
 
     /// The shared tables, in the order of the module.

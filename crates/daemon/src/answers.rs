@@ -175,6 +175,9 @@ pub struct Reloaded {
     pub form: Form,
     pub tables: Vec<TableKept>,
     pub variables: Vec<TableKept>,
+    /// The flow tables that had flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowsKept>,
     /// What a person should know of the scripts, which run all the same.
     pub warnings: Vec<Remark>,
     pub timing: Timing,
@@ -189,6 +192,17 @@ pub struct Replaced {
     pub reloaded: Option<Reloaded>,
     /// The update of the link alone, in microseconds.
     pub update: u64,
+}
+
+/// What became of the flows of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowsKept {
+    pub name: String,
+    pub kept: usize,
+    pub lost: usize,
+    /// Why the first of those was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// What became of the content of a table or variable.

@@ -13,7 +13,7 @@ use moonhook_snapshot::{FlowTable, Snapshot, TableId};
 use moonhook_specialise::OfFlow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Makes functions of flows for a program that runs.
 pub struct FlowCompiler {
@@ -22,12 +22,15 @@ pub struct FlowCompiler {
     parts: Vec<Option<(SharedArray, Vec<ProgramArray>)>>,
     points: Vec<Vec<Point>>,
     shared: Vec<(TableId, Schema, String)>,
-    maps: BTreeMap<String, OwnedFd>,
+    maps: Arc<Mutex<CommonMaps>>,
     settings: Settings,
     script: OfFlow,
     decoder: Decoder,
-    events: Events,
+    events: Arc<Mutex<Events>>,
 }
+
+/// The program's maps that its functions have, too, by name.
+type CommonMaps = BTreeMap<String, Arc<OwnedFd>>;
 
 /// Which numbers of events functions have.
 #[derive(Default)]
@@ -65,12 +68,7 @@ impl FlowCompiler {
             .iter()
             .map(|table| (TableId(table.table), table.schema.clone(), module.map(table.map).name.clone()))
             .collect();
-        let mut maps = BTreeMap::new();
-        for name in shared.iter().map(|(_, _, name)| name.as_str()).chain(COMMON) {
-            if kernel.has_map(name) {
-                maps.insert(name.to_string(), duplicate(kernel.program.map_fd(name)?)?);
-            }
-        }
+        let maps = Arc::new(Mutex::new(common_maps(&shared, kernel)?));
         let script = OfFlow {
             variables: module.variables.clone(),
             in_section: module.arena().is_none(),
@@ -80,22 +78,47 @@ impl FlowCompiler {
         };
         let settings = Settings { count_verdicts: false, ..settings.clone() };
         let (tables, decoder) = (snapshot.flows.clone(), kernel.decoder.clone());
-        let events = Events::default();
+        let events = Arc::default();
         Ok(Some(FlowCompiler { tables, parts, points, shared, maps, settings, script, decoder, events }))
     }
 
+    /// The same once more, for another Lua state of the same script: without the parts, which the first one has.
+    pub fn again(&self) -> FlowCompiler {
+        FlowCompiler {
+            tables: self.tables.clone(),
+            parts: Vec::new(),
+            points: self.points.clone(),
+            shared: self.shared.clone(),
+            maps: Arc::clone(&self.maps),
+            settings: self.settings.clone(),
+            script: self.script.clone(),
+            decoder: self.decoder.clone(),
+            events: Arc::clone(&self.events),
+        }
+    }
+
+    /// The program has other maps from now on, and so have functions that are made.
+    ///
+    /// # Errors
+    /// `Resource` where there are no descriptors left.
+    pub fn follow(&self, kernel: &Kernel) -> Result<(), EngineError> {
+        let maps = common_maps(&self.shared, kernel)?;
+        *self.maps.lock().unwrap_or_else(PoisonError::into_inner) = maps;
+        Ok(())
+    }
+
     /// The map of the script's that takes the place of each of a function's own.
-    fn common<'a>(&'a self, module: &Module) -> crate::Maps<'a> {
+    fn common<'a>(&self, maps: &'a CommonMaps, module: &Module) -> crate::Maps<'a> {
         let mut common: crate::Maps<'a> = Vec::new();
         for table in &module.tables {
             let of_script = self.shared.iter().find(|(id, ..)| id.0 == table.table);
-            if let Some(map) = of_script.and_then(|(_, _, name)| self.maps.get(name)) {
+            if let Some(map) = of_script.and_then(|(_, _, name)| maps.get(name)) {
                 common.push((module.map(table.map).name.clone(), map.as_fd()));
             }
         }
         for name in COMMON {
             let is_there = |map: &moonhook_ir::Map| map.name == name || maps::data_section(&map.name) == name;
-            if let Some(map) = self.maps.get(name).filter(|_| module.maps.iter().any(is_there)) {
+            if let Some(map) = maps.get(name).filter(|_| module.maps.iter().any(is_there)) {
                 common.push((name.to_string(), map.as_fd()));
             }
         }
@@ -103,12 +126,14 @@ impl FlowCompiler {
     }
 
     fn made(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, EngineError> {
-        let first = self.events.of(id);
+        let first = self.events.lock().unwrap_or_else(PoisonError::into_inner).of(id);
+        let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let script = OfFlow { first_event: first, ..self.script.clone() };
         let settings = Settings { of_flow: Some(Arc::new(script)), ..self.settings.clone() };
-        let common = |module: &Module| self.common(module);
+        let common = |module: &Module| self.common(&maps, module);
         let (compiled, program) = crate::install(snapshot, &settings, LogDetail::Nothing, common)?;
-        let kept: Vec<String> = self.common(&compiled.module).into_iter().map(|(name, _)| name).collect();
+        let kept: Vec<String> =
+            self.common(&maps, &compiled.module).into_iter().map(|(name, _)| name).collect();
         crate::tables::fill(&program, &compiled.module, &|map| kept.iter().any(|kept| kept == map))?;
         let program_of = |entry: &Entry| duplicate(program.program_fd(&entry.name)?);
         let programs =
@@ -116,6 +141,16 @@ impl FlowCompiler {
         self.decoder.add_function(first, Decoder::new(&compiled.module));
         Ok(MadeFunction { programs, held: Box::new(program), form: compiled.choice.form.name() })
     }
+}
+
+/// The maps that functions of flows have in common with a program.
+fn common_maps(shared: &[(TableId, Schema, String)], kernel: &Kernel) -> Result<CommonMaps, EngineError> {
+    let names = shared.iter().map(|(_, _, name)| name.as_str()).chain(COMMON);
+    let map = |name: &str| {
+        let map = duplicate(kernel.program.map_fd(name)?)?;
+        Ok((name.to_string(), Arc::new(map)))
+    };
+    names.filter(|name| kernel.has_map(name)).map(map).collect()
 }
 
 impl Events {
@@ -183,8 +218,9 @@ impl FlowMaker for FlowCompiler {
     }
 
     fn forget(&mut self, id: FunctionId) {
-        if let Some(first) = self.events.of.remove(&id) {
-            self.events.free.push_back(first / EVENTS_OF_FUNCTION);
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(first) = events.of.remove(&id) {
+            events.free.push_back(first / EVENTS_OF_FUNCTION);
         }
     }
 }

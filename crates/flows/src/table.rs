@@ -99,6 +99,14 @@ impl<M: Deref<Target = [AtomicU64]>> FlowTable<M> {
         Ok(None)
     }
 
+    /// Adds to what a flow has counted.
+    pub fn add_counts(&self, key: &[u64], packets: u64, errors: u32) {
+        if let Some((_, entry)) = self.find(key) {
+            self.word(entry, self.layout.packets()).fetch_add(packets, Ordering::Relaxed);
+            self.word(entry, self.layout.seen()).fetch_add(u64::from(errors) << 32, Ordering::Relaxed);
+        }
+    }
+
     /// Removes a flow; gives what there was to know of it.
     pub fn remove(&mut self, key: &[u64]) -> Option<Flow> {
         let (place, entry) = self.find(key)?;
@@ -332,7 +340,8 @@ mod tests {
         assert_eq!((table.idle(4), table.idle(5)), (vec![vec![7]], vec![]));
         table.count_packet(&[7]);
         table.count_packet(&[8]);
-        let flow = Flow { key: vec![7], function: 3, packets: 1, errors: 0, idle: 0 };
+        table.add_counts(&[7], 10, 2);
+        let flow = Flow { key: vec![7], function: 3, packets: 11, errors: 2, idle: 0 };
         assert_eq!(table.get(&[7]), Some(flow.clone()));
         assert_eq!(table.remove(&[7]), Some(flow));
         assert_eq!(table.remove(&[7]), None);

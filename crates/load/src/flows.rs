@@ -1,7 +1,7 @@
 //! Flow tables of the scripts: what `flow.new` has made, and which function each flow has as long as no program runs.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,7 +31,32 @@ pub(crate) struct Made {
 #[derive(Clone, Debug)]
 pub struct FlowFunction {
     pub function: Function,
-    pub source: Option<Arc<str>>,
+    pub source: Option<FlowText>,
+}
+
+/// A text that a function is made of, and what messages call it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FlowText {
+    pub text: Arc<str>,
+    pub name: Arc<str>,
+}
+
+/// What a flow was given.
+#[derive(Clone, Debug)]
+pub enum Given {
+    Text(FlowText),
+    Function(Function),
+    /// A function of a state that is gone.
+    Lost,
+}
+
+impl FlowFunction {
+    pub fn given(&self) -> Given {
+        match &self.source {
+            Some(source) => Given::Text(source.clone()),
+            None => Given::Function(self.function.clone()),
+        }
+    }
 }
 
 /// What has become of a function.
@@ -57,7 +82,7 @@ pub trait FlowOwner {
         function: FlowFunction,
     ) -> Result<Changed, String>;
     /// What there is to know of a flow.
-    fn get(&self, table: usize, key: &[u64]) -> Option<(FlowFunction, Flow)>;
+    fn get(&self, table: usize, key: &[u64]) -> Option<(Given, Flow)>;
     /// Takes a flow out; whether there was one.
     fn delete(&self, table: usize, key: &[u64]) -> bool;
     /// The words of the keys of all flows.
@@ -74,7 +99,9 @@ struct Inner {
     owner: Option<Rc<dyn FlowOwner>>,
     /// Local variables of the scripts that functions of flows can have: by name, arrays of a function and the variable's number in it.
     locals: Option<Table>,
-    /// The texts that functions were made of.
+    /// Functions that were made of texts, by table and text.
+    made: HashMap<(usize, FlowText), Function>,
+    /// What these were made of.
     texts: Vec<Source>,
     /// How many texts there were.
     count: usize,
@@ -104,8 +131,11 @@ impl Flows {
     }
 
     /// Forgets texts but those that `is_used` has.
-    pub fn forget_texts(&self, is_used: impl Fn(&str) -> bool) {
-        self.0.borrow_mut().texts.retain(|text| is_used(&text.name));
+    pub fn forget_texts(&self, is_used: impl Fn(&FlowText) -> bool) {
+        let mut inner = self.0.borrow_mut();
+        inner.made.retain(|(_, text), _| is_used(text));
+        let Inner { made, texts, .. } = &mut *inner;
+        texts.retain(|source| made.keys().any(|(_, text)| *text.name == *source.name));
     }
 
     pub(crate) fn owner(&self) -> Option<Rc<dyn FlowOwner>> {
@@ -206,14 +236,18 @@ impl Flows {
         text: &str,
         name: Option<&str>,
     ) -> mlua::Result<FlowFunction> {
-        let (globals, locals, name) = {
+        let own = self.named(text, name);
+        let known = self.0.borrow().made.get(&(table, own.clone())).cloned();
+        if let Some(function) = known {
+            return Ok(FlowFunction { function, source: Some(own) });
+        }
+        let (globals, locals) = {
             let mut inner = self.0.borrow_mut();
-            inner.count += 1;
-            let name = name.map_or_else(|| format!("flow {}", inner.count), str::to_string);
-            inner.texts.retain(|known| known.name != name);
-            inner.texts.push(Source { name: name.clone(), text: text.to_string() });
-            (inner.tables[table].globals.clone(), inner.locals.clone(), name)
+            inner.texts.retain(|known| *known.name != *own.name);
+            inner.texts.push(Source { name: own.name.to_string(), text: text.to_string() });
+            (inner.tables[table].globals.clone(), inner.locals.clone())
         };
+        let name = Arc::clone(&own.name);
         let names =
             locals.as_ref().map_or_else(|| Ok(Vec::new()), |locals| captured(text, &globals, locals))?;
         let chunk = around(lua, (text, &name), &names)?;
@@ -234,11 +268,30 @@ impl Flows {
             }
         }
         match chunk.call::<Value>(())? {
-            Value::Function(function) => Ok(FlowFunction { function, source: Some(text.into()) }),
+            Value::Function(function) => {
+                self.0.borrow_mut().made.insert((table, own.clone()), function.clone());
+                Ok(FlowFunction { function, source: Some(own) })
+            }
             other => Err(mlua::Error::runtime(format!(
                 "{name}: a {} value, where a function is expected: `function(packet) … end`, or a chunk that returns one",
                 other.type_name()
             ))),
+        }
+    }
+}
+
+impl Flows {
+    /// A text with its name: the one that is given, or the one that the same text has already, or else a new one.
+    fn named(&self, text: &str, name: Option<&str>) -> FlowText {
+        let mut inner = self.0.borrow_mut();
+        let known = inner.made.keys().find(|(_, own)| *own.text == *text).map(|(_, own)| own.clone());
+        match (name, known) {
+            (Some(name), _) => FlowText { text: text.into(), name: name.into() },
+            (None, Some(own)) => own,
+            (None, None) => {
+                inner.count += 1;
+                FlowText { text: text.into(), name: format!("flow {}", inner.count).into() }
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ pub use crate::call::CallError;
 pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError, Refused};
-pub use crate::flows::{Changed, FlowFunction, FlowOwner, Flows};
+pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given};
 pub use crate::freeze::Base;
 pub use crate::functions::raising;
 pub use crate::kernel::{Kernel, Untold};

@@ -18,13 +18,13 @@ use crate::making::{Blueprint, Heritage, Made, Order, Program};
 use crate::service::failure;
 use crate::session::{Session, record};
 use crate::threads;
-use moonhook_control::SharedTable;
-use moonhook_daemon::{Reloaded, Replaced, Reply, Timing};
+use moonhook_control::{KeptFlows, SharedTable};
+use moonhook_daemon::{FlowsKept, Reloaded, Replaced, Reply, Timing};
 use moonhook_engine::{EngineError, Kernel, Settings};
 use moonhook_load::LoadError;
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -224,7 +224,8 @@ impl Session {
         let NextGeneration { thread, sources, settings, fingerprint, files, .. } = generation;
         let (mut next, Assembled { plan, connection }) =
             Installed::assemble(program, files, &self.options.interfaces)?;
-        thread.connect(connection)?;
+        let earlier = self.installed.flows.as_ref().map(|(tables, _)| Arc::clone(tables));
+        thread.connect(connection.with_earlier_flows(earlier))?;
         let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;
         let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
@@ -248,18 +249,29 @@ impl Session {
         if let Some(watcher) = &self.watcher {
             watcher.watch(&self.installed.files);
         }
+        let flows = self.kept_flows();
         let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
         let reloaded = Reloaded {
             scripts: shown.collect(),
             form: announce::form(&self.installed.choice),
             tables: plan.tables,
             variables: plan.variables,
+            flows,
             warnings: self.installed.warnings.iter().map(announce::remark).collect(),
             timing,
         };
         self.publisher.publish(|| announce::reloaded_json(&reloaded));
         self.audience.reloaded(&reloaded)?;
         Ok(reloaded)
+    }
+
+    /// What was taken over of the flows of the program before.
+    fn kept_flows(&self) -> Vec<FlowsKept> {
+        let Some((tables, _)) = &self.installed.flows else { return Vec::new() };
+        let kept = tables.lock().unwrap_or_else(PoisonError::into_inner).take_kept();
+        kept.into_iter()
+            .map(|KeptFlows { table, kept, lost, why }| FlowsKept { name: table, kept, lost, why })
+            .collect()
     }
 
     /// Updates the links; gives how long that took, in microseconds.
@@ -305,6 +317,10 @@ impl Session {
         table.become_like(list);
         let before = std::mem::replace(&mut self.installed.kernel, kernel);
         self.installed.kernel.program.succeed(before.program)?;
+        if let Some((_, maker)) = &self.installed.flows {
+            maker.follow(&self.installed.kernel)?;
+            self.control.remake_flows();
+        }
         self.publisher.publish(|| announce::replaced_json(name, entries));
         self.audience.replaced(name, entries)?;
         Ok(Replaced { entries, reloaded: None, update })

@@ -9,6 +9,7 @@ use moonhook_daemon::{Answer, Executed, Failure, Reply};
 use moonhook_records::{Failure as RuntimeFailure, Message, Text};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// As long as a signal, for which functions may wait, goes unnoticed.
@@ -29,6 +30,8 @@ pub struct ControlCode {
     listened_to: BTreeSet<Vec<u8>>,
     /// Code that waits to be carried out, and functions of flows.
     waiting: VecDeque<(Job, Reply)>,
+    /// Functions of flows are to be made once more.
+    remakes: bool,
     beginnings: u32,
 }
 
@@ -65,6 +68,7 @@ impl ControlCode {
             due: Some(Instant::now()),
             listened_to: BTreeSet::new(),
             waiting: VecDeque::new(),
+            remakes: false,
             beginnings: 0,
         }
     }
@@ -89,6 +93,10 @@ impl ControlCode {
     /// Gives it what waits or is due.
     pub fn feed(&mut self) -> Result<(), SessionError> {
         let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
+        if std::mem::take(&mut self.remakes) {
+            self.state = State::Busy(Work::default());
+            return thread.work(Job::RemakeFlows);
+        }
         if let Some((job, reply)) = self.waiting.pop_front() {
             let is_flow = matches!(job, Job::Flow(_));
             self.state = State::Busy(Work { reply: Some(reply), is_flow, batch: Vec::new() });
@@ -119,6 +127,11 @@ impl ControlCode {
         let State::Busy(work) = &mut self.state else { return Default::default() };
         let reports = self.thread.as_ref().map(LuaThread::take_reports).unwrap_or_default();
         (reports, std::mem::take(&mut work.batch))
+    }
+
+    /// Has all functions of flows made once more, before anything else that waits.
+    pub fn remake_flows(&mut self) {
+        self.remakes = true;
     }
 
     /// Has code carried out, or a function of a flow made, behind all that waits.
@@ -309,8 +322,11 @@ impl Session {
 
     /// Load time has given the same once more: the new state has the present program's tables and variables.
     fn begin_control(&mut self) -> Result<(), SessionError> {
-        let Installed { layout, kernel, tables, .. } = &self.installed;
-        let connection = Connection::again(layout, &kernel.program, tables);
+        let Installed { layout, kernel, tables, flows, .. } = &self.installed;
+        let connection = Connection::again(layout, &kernel.program, tables).map(|connection| match flows {
+            Some((tables, maker)) => connection.with_flows(Arc::clone(tables), Box::new(maker.again())),
+            None => connection,
+        });
         let connected =
             connection.map_err(SessionError::from).and_then(|connection| match &self.control.thread {
                 Some(thread) => thread.connect(connection),

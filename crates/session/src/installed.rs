@@ -8,8 +8,8 @@ use crate::making::{Constant, Program};
 use crate::threads;
 use moonhook_control::{Connection, ControlError, FlowTables, Layout, SharedTable, Sweeper, table_named};
 use moonhook_diagnostic::Diagnostic;
-use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Timings};
+use moonhook_engine::{FlowCompiler, Kernel};
 use moonhook_install::{ArenaSection, Events, InstallError};
 use moonhook_records::{Counters, Message, Raised};
 use std::os::fd::BorrowedFd;
@@ -28,8 +28,8 @@ pub struct Installed {
     pub tables: Vec<Arc<SharedTable>>,
     /// Removes their entries whose time is over.
     pub sweeper: Sweeper,
-    /// Its flow tables, if it has some.
-    pub flows: Option<Arc<Mutex<FlowTables>>>,
+    /// Its flow tables, if it has some, and who makes functions for another Lua state.
+    pub flows: Option<(Arc<Mutex<FlowTables>>, FlowCompiler)>,
     /// What a Lua state is connected with.
     pub layout: Layout,
     pub timings: Timings,
@@ -103,7 +103,7 @@ impl Installed {
         kernel.spread_over(interfaces);
         let mut connection = Connection::open(&module, &owners, &kernel.program)?;
         let flows = flows.map(|mut maker| (Arc::new(Mutex::new(FlowTables::open(&mut maker))), maker));
-        let flow_tables = flows.as_ref().map(|(tables, _)| Arc::clone(tables));
+        let flow_tables = flows.as_ref().map(|(tables, maker)| (Arc::clone(tables), maker.again()));
         if let Some((tables, maker)) = flows {
             connection = connection.with_flows(tables, Box::new(maker));
         }

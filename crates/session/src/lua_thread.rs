@@ -63,6 +63,8 @@ pub enum Job {
     Exec(String),
     /// Gives a flow another function: the table's name, the key, the text and what messages call it.
     Flow(FlowOrder),
+    /// Makes all functions of flows once more, because the program has other maps.
+    RemakeFlows,
 }
 
 /// The function that a flow is to get.

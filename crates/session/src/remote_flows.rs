@@ -14,7 +14,7 @@ const PAGE: usize = 1000;
 
 impl Session {
     fn flows(&self) -> Option<MutexGuard<'_, FlowTables>> {
-        let tables = self.installed.flows.as_ref()?;
+        let (tables, _) = self.installed.flows.as_ref()?;
         Some(tables.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -68,7 +68,7 @@ fn info(kind: &KeyKind, entry: FlowEntry) -> FlowInfo {
     FlowInfo {
         key: kind.text(&kind.decode(&entry.flow.key)),
         source: match entry.content {
-            Some(Content::Text(text)) => Some(text.to_string()),
+            Some(Content::Text(source)) => Some(source.text.to_string()),
             _ => None,
         },
         form: entry.form.to_string(),

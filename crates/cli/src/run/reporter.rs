@@ -4,7 +4,7 @@ use super::frames::Frames;
 use super::screen::{Screen, Stream};
 use crate::report;
 use crate::terminal::{printable, printable_error};
-use moonhook_daemon::{Form, Kept, Name, Reloaded, Remark, TableKept};
+use moonhook_daemon::{FlowsKept, Form, Kept, Name, Reloaded, Remark, TableKept};
 use moonhook_diagnostic::Place;
 use moonhook_install::{Link, Peer, RequestedMode, Site};
 use moonhook_records::{Counters, Failure, Message, Text};
@@ -278,7 +278,17 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
     text.push_str(&form_text(&reloaded.form));
     text.push_str(&warnings_text(&reloaded.warnings));
     text.push_str(&kept_text(&reloaded.tables, &reloaded.variables));
+    text.extend(reloaded.flows.iter().map(flows_text));
     text
+}
+
+/// A line for a flow table.
+fn flows_text(flows: &FlowsKept) -> String {
+    let FlowsKept { name, kept, lost, why } = flows;
+    match why {
+        Some(why) => format!("  flows {name}: {kept} kept, {lost} lost: {why}\n"),
+        None => format!("  flows {name}: {kept} kept\n"),
+    }
 }
 
 /// A line if there is a reason why the handlers are no expanded code.

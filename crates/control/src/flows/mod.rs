@@ -3,6 +3,7 @@
 //! Programs are kept by what they were made of: flows with the same function have one program, which goes when no flow has it. What is here
 //! belongs to no thread; functions are made by the thread that has the Lua state ([`owner`]).
 
+mod heritage;
 mod owner;
 mod programs;
 
@@ -18,7 +19,7 @@ use moonhook_schema::Declaration;
 use moonhook_snapshot::{FlowTable as Description, Snapshot, TableId};
 use programs::Programs;
 use std::any::Any;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Who makes programs of functions.
@@ -58,6 +59,20 @@ pub struct MadeFunction {
 pub struct FlowTables {
     tables: Vec<Table>,
     ticked: Instant,
+    /// The flows of load time are there.
+    begun: bool,
+    /// What was taken over of the flows of an earlier program.
+    kept: Vec<KeptFlows>,
+}
+
+/// What has become of the flows of an earlier program's table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptFlows {
+    pub table: String,
+    pub kept: usize,
+    /// How many were lost, and why the first one was.
+    pub lost: usize,
+    pub why: Option<String>,
 }
 
 /// One of them; without memory, no program asks it.
@@ -89,7 +104,7 @@ impl FlowTables {
             Table { description, kernel, programs: Programs::default() }
         };
         let tables = descriptions.into_iter().enumerate().map(table).collect();
-        FlowTables { tables, ticked: Instant::now() }
+        FlowTables { tables, ticked: Instant::now(), begun: false, kept: Vec::new() }
     }
 
     pub fn descriptions(&self) -> impl Iterator<Item = &Description> {
@@ -127,6 +142,11 @@ impl FlowTables {
         (table.kernel.as_ref().map_or(0, |(memory, _)| memory.len()), table.programs.len())
     }
 
+    /// What was taken over of the flows of an earlier program; once.
+    pub fn take_kept(&mut self) -> Vec<KeptFlows> {
+        std::mem::take(&mut self.kept)
+    }
+
     /// The number of the table of that name; of the only one for no name.
     pub fn number(&self, name: Option<&str>) -> Option<usize> {
         match name {
@@ -152,6 +172,13 @@ impl FlowTables {
         let table = &self.tables[table];
         let flow = table.kernel.as_ref()?.0.get(key)?;
         Some(table.entry(flow))
+    }
+
+    /// Adds what a flow has counted before.
+    fn add_counts(&self, table: usize, before: &Flow) {
+        if let Some((memory, _)) = &self.tables[table].kernel {
+            memory.add_counts(&before.key, before.packets, before.errors);
+        }
     }
 
     /// Takes a flow out; whether there was one.
@@ -189,11 +216,39 @@ impl FlowTables {
         let Table { kernel, programs, .. } = &mut self.tables[table];
         let arrays = kernel.iter().flat_map(|(_, arrays)| arrays);
         for (array, program) in arrays.zip(&made.programs) {
-            use std::os::fd::AsFd;
             array.set(number, program.as_fd())?;
         }
         programs.add(number, content, made.form, made.held);
         Ok(())
+    }
+
+    /// Other programs take the place of a function's, for all flows that have it.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    fn replace(&mut self, (table, number): FunctionId, made: MadeFunction) -> Result<(), InstallError> {
+        let Table { kernel, programs, .. } = &mut self.tables[table];
+        for (array, program) in kernel.iter().flat_map(|(_, arrays)| arrays).zip(&made.programs) {
+            array.set(number, program.as_fd())?;
+        }
+        programs.replace(number, made.form, made.held);
+        Ok(())
+    }
+
+    /// The functions of all tables that flows have.
+    fn functions(&self) -> Vec<(FunctionId, Content)> {
+        let tables = self.tables.iter().enumerate();
+        let of_table = |(table, own): (usize, &Table)| {
+            own.programs.all().into_iter().map(move |(number, content)| ((table, number), content))
+        };
+        tables.flat_map(of_table).collect()
+    }
+
+    /// The number of the table that is like one of another script, if there is one.
+    fn like(&self, other: &Description) -> Option<usize> {
+        let is_like =
+            |own: &Table| (&own.description.name, &own.description.key) == (&other.name, &other.key);
+        self.tables.iter().position(is_like)
     }
 
     /// Gives a flow the function of that number.

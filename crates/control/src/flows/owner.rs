@@ -1,13 +1,15 @@
 //! The flows as the thread with the Lua state has them: it makes functions of texts, and programs of functions.
 
-use super::{Content, FlowMaker, FlowTables, FunctionId};
+use super::{Content, FlowEntry, FlowMaker, FlowTables, FunctionId};
 use crate::{Control, ControlError};
-use mlua::{Function, Lua};
+use mlua::{Function, Lua, MultiValue};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::Flow;
-use moonhook_load::{Base, CallError, Changed, FlowFunction, FlowOwner, Flows};
+use moonhook_load::{Base, CallError, Changed, FlowFunction, FlowOwner, Flows, Given};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -17,17 +19,28 @@ pub(crate) struct Owner {
     base: RefCell<Base>,
     /// The functions of this Lua state, by table and number.
     functions: RefCell<HashMap<FunctionId, FlowFunction>>,
+    /// Which Lua state of the process it is.
+    state: u64,
 }
+
+/// The next state's number.
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Owner {
     pub fn new(tables: Arc<Mutex<FlowTables>>, maker: Box<dyn FlowMaker>, mut base: Base) -> Owner {
         base.declare(maker.declared());
         let (maker, base) = (RefCell::new(maker), RefCell::new(base));
-        Owner { tables, maker, base, functions: RefCell::default() }
+        let state = NEXT.fetch_add(1, Ordering::Relaxed);
+        Owner { tables, maker, base, functions: RefCell::default(), state }
     }
 
-    fn tables(&self) -> MutexGuard<'_, FlowTables> {
+    pub fn tables(&self) -> MutexGuard<'_, FlowTables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the flows of load time are still to be set; once.
+    pub fn begin(&self) -> bool {
+        !std::mem::replace(&mut self.tables().begun, true)
     }
 
     /// Lets time pass; gives when to be called again, if ever.
@@ -37,7 +50,7 @@ impl Owner {
             let mut functions = self.functions.borrow_mut();
             functions.retain(|function, _| !gone.contains(function));
             gone.iter().for_each(|function| self.maker.borrow_mut().forget(*function));
-            flows.forget_texts(|text| functions.values().any(|own| own.source.as_deref() == Some(text)));
+            flows.forget_texts(|text| functions.values().any(|own| own.source.as_ref() == Some(text)));
         }
         due
     }
@@ -54,7 +67,7 @@ impl Owner {
         own: FlowFunction,
     ) -> Result<Changed, Box<Diagnostic>> {
         let begin = Instant::now();
-        let content = content(&own);
+        let content = self.content(&own);
         let known = self.tables().find(table, &content);
         let number = match known {
             Some(number) => number,
@@ -65,6 +78,22 @@ impl Owner {
         let (_, form) = tables.tables[table].programs.about(number);
         let took = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Changed { took, form })
+    }
+
+    /// What a function is known by.
+    fn content(&self, own: &FlowFunction) -> Content {
+        match &own.source {
+            Some(source) => Content::Text(source.clone()),
+            None => Content::Function { state: self.state, address: own.function.to_pointer() as usize },
+        }
+    }
+
+    /// What the flows were given that have a function.
+    pub fn given(&self, id: FunctionId, content: Option<Content>) -> Given {
+        match content {
+            Some(Content::Text(text)) => Given::Text(text),
+            _ => self.functions.borrow().get(&id).map_or(Given::Lost, FlowFunction::given),
+        }
     }
 
     fn make(
@@ -92,7 +121,7 @@ impl Owner {
         }
     }
 
-    fn made(
+    pub fn made(
         &self,
         (lua, flows): (&Lua, &Flows),
         id: FunctionId,
@@ -127,9 +156,32 @@ impl Control {
             let number = tables.named(table)?;
             (number, tables.key(number, key)?)
         };
-        let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
-        let own = flows.function_of(lua, number, source, name).map_err(said)?;
-        owner.give((lua, flows), number, &key, own).map_err(ControlError::Flow)
+        let own = self.function_of(number, source, name)?;
+        let state = (&self.loaded.lua, &self.loaded.flows);
+        owner.give(state, number, &key, own).map_err(ControlError::Flow)
+    }
+
+    /// The function that a text is, made within the limits of control code.
+    fn function_of(
+        &self,
+        table: usize,
+        source: &str,
+        name: Option<&str>,
+    ) -> Result<FlowFunction, ControlError> {
+        let made = Rc::new(RefCell::new(None));
+        let (flows, result) = (self.loaded.flows.clone(), Rc::clone(&made));
+        let (source, name) = (source.to_string(), name.map(str::to_string));
+        let make = self.loaded.lua.create_function(move |lua, ()| {
+            let function = flows.function_of(lua, table, &source, name.as_deref());
+            result.replace(Some(function));
+            Ok(())
+        })?;
+        let (called, _) = self.limited(&make, MultiValue::new());
+        match (called, made.take()) {
+            (Err(error), _) => Err(error.into()),
+            (Ok(_), Some(function)) => function.map_err(said),
+            (Ok(_), None) => Err(ControlError::State("the function was not made".into())),
+        }
     }
 }
 
@@ -140,14 +192,6 @@ fn said(error: mlua::Error) -> ControlError {
         error => error.to_string(),
     };
     ControlError::Call(CallError { message, traceback: Vec::new() })
-}
-
-/// What a function is known by.
-fn content(own: &FlowFunction) -> Content {
-    match &own.source {
-        Some(source) => Content::Text(Arc::clone(source)),
-        None => Content::Function(own.function.to_pointer() as usize),
-    }
 }
 
 fn refused(problem: String) -> Box<Diagnostic> {
@@ -165,10 +209,9 @@ impl FlowOwner for Owner {
         self.give(state, table, key, function).map_err(|diagnostic| line(&diagnostic))
     }
 
-    fn get(&self, table: usize, key: &[u64]) -> Option<(FlowFunction, Flow)> {
-        let flow = self.tables().get(table, key)?.flow;
-        let own = self.functions.borrow().get(&(table, flow.function)).cloned()?;
-        Some((own, flow))
+    fn get(&self, table: usize, key: &[u64]) -> Option<(Given, Flow)> {
+        let FlowEntry { flow, content, .. } = self.tables().get(table, key)?;
+        Some((self.given((table, flow.function), content), flow))
     }
 
     fn delete(&self, table: usize, key: &[u64]) -> bool {
@@ -181,7 +224,7 @@ impl FlowOwner for Owner {
 }
 
 /// A diagnostic as the message of an error in Lua.
-fn line(diagnostic: &Diagnostic) -> String {
+pub(super) fn line(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.place.as_ref().map(|place| format!("{}:{}: ", place.file, place.line));
     let help = diagnostic.help.as_ref().map(|help| format!("; {help}"));
     format!("{}{}{}", place.unwrap_or_default(), diagnostic.message, help.unwrap_or_default())

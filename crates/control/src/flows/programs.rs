@@ -1,17 +1,20 @@
 //! The programs that functions of flows are, by number and by what they were made of.
 
 use moonhook_flows::GRACE;
+use moonhook_load::FlowText;
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// What a function was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    Text(Arc<str>),
-    /// A function of the Lua state, by its address there.
-    Function(usize),
+    Text(FlowText),
+    /// A function of a Lua state: which state it is, and the function's address there.
+    Function {
+        state: u64,
+        address: usize,
+    },
 }
 
 /// The functions of one table.
@@ -102,6 +105,19 @@ impl Programs {
         gone
     }
 
+    /// All functions that flows have.
+    pub fn all(&self) -> Vec<(u32, Content)> {
+        let used = self.known.iter().filter(|(_, program)| program.count > 0);
+        used.map(|(number, program)| (*number, program.content.clone())).collect()
+    }
+
+    /// Other programs take the place of a function's.
+    pub fn replace(&mut self, number: u32, form: &'static str, held: Box<dyn Any + Send>) {
+        if let Some(program) = self.known.get_mut(&number) {
+            (program.form, program._held) = (form, held);
+        }
+    }
+
     /// What a function was made of and compiled to.
     pub fn about(&self, number: u32) -> (Option<Content>, &'static str) {
         match self.known.get(&number) {
@@ -117,7 +133,7 @@ mod tests {
     use std::thread::sleep;
 
     fn text(text: &str) -> Content {
-        Content::Text(text.into())
+        Content::Text(FlowText { text: text.into(), name: "flow 1".into() })
     }
 
     #[test]

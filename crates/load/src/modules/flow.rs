@@ -6,7 +6,7 @@ use moonhook_library::own::flow::CALL;
 use moonhook_snapshot::FlowTable;
 
 use super::module::{Context, Module, type_error};
-use crate::flows::{FlowFunction, Flows, Made};
+use crate::flows::{FlowFunction, Flows, Given, Made};
 
 pub(super) const MODULE: Module = Module { name: "flow", open };
 
@@ -311,7 +311,7 @@ fn get(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<Mu
         Some(owner) => owner.get(table, &key),
         None => flows.function(table, &key).map(|own| {
             let flow = Flow { key, function: 0, packets: 0, errors: 0, idle: 0 };
-            (own, flow)
+            (own.given(), flow)
         }),
     };
     let Some((own, flow)) = found else { return Ok(MultiValue::from_iter([Value::Nil])) };
@@ -327,11 +327,12 @@ fn get(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<Mu
     Ok(MultiValue::from_iter([given, Value::Table(about)]))
 }
 
-/// What a flow was given: a text, or a function.
-fn given(lua: &Lua, own: &FlowFunction) -> mlua::Result<Value> {
-    Ok(match &own.source {
-        Some(source) => Value::String(lua.create_string(&**source)?),
-        None => Value::Function(own.function.clone()),
+/// What a flow was given: a text, or a function; `false` for a function of a state that is gone.
+fn given(lua: &Lua, own: &Given) -> mlua::Result<Value> {
+    Ok(match own {
+        Given::Text(source) => Value::String(lua.create_string(&*source.text)?),
+        Given::Function(function) => Value::Function(function.clone()),
+        Given::Lost => Value::Boolean(false),
     })
 }
 
@@ -356,7 +357,7 @@ fn pairs(lua: &Lua, flows: &Flows, table: usize, _: &[Value]) -> Result<MultiVal
         for words in keys.by_ref() {
             let own = match flows.owner() {
                 Some(owner) => owner.get(table, &words).map(|(own, _)| own),
-                None => flows.function(table, &words),
+                None => flows.function(table, &words).map(|own| own.given()),
             };
             if let Some(own) = own {
                 let key = shown_key(lua, &kind, &words)?;

@@ -79,6 +79,7 @@ impl Thread {
             Job::Turn => {}
             Job::Events(events) => self.events(control, &events, objects),
             Job::Exec(code) => answer = Some(Ok(json!(exec(control, &code)))),
+            Job::RemakeFlows => control.remake_flows(&mut |report| messages.push(message(report))),
             Job::Flow(order) => answer = Some(set_flow(control, &order)),
         }
         let due = control.turn(&mut |report| messages.push(message(report)));
