@@ -87,6 +87,8 @@ try() {
     send 7003 1
     eventually "$name: the error names its line" grep -q '7003' "$WORK/$name.err"
     grep -q 'flow [0-9]*:2: no 7003' "$WORK/$name.err" || die "$name: place of the error"
+    gives 'select(2, flows:get("192.0.2.1,7003")).errors, select(2, flows:get("192.0.2.1,7004")).errors' $'1\t0' ||
+        die "$name: errors count for the flow"
     gives 'flows:delete("192.0.2.1,7002")' true || die "$name: the flow is deleted"
     gives 'flows:delete("192.0.2.1,7002"), flows:get("192.0.2.1,7002")' $'false\tnil' || die "$name: it is gone"
     send 7002 1

@@ -3,6 +3,7 @@
 use crate::{EngineError, Entry, Kernel, Settings, duplicate, entries};
 use moonhook_control::{FlowMaker, FunctionId, MadeFunction};
 use moonhook_diagnostic::Diagnostic;
+use moonhook_flows::Layout;
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, LogDetail, ProgramArray, SharedArray};
 use moonhook_ir::maps::{self, sections};
@@ -10,7 +11,7 @@ use moonhook_ir::{FlowCalls, Module};
 use moonhook_records::{Decoder, EVENTS_OF_FUNCTION};
 use moonhook_schema::{Declaration, Schema};
 use moonhook_snapshot::{FlowTable, Snapshot, TableId};
-use moonhook_specialise::OfFlow;
+use moonhook_specialise::{Caller, OfFlow};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +22,8 @@ pub struct FlowCompiler {
     /// By table.
     parts: Vec<Option<(SharedArray, Vec<ProgramArray>)>>,
     points: Vec<Vec<Point>>,
+    /// By table, what calls its functions, and the numbers of these programs.
+    callers: Vec<Vec<(Caller, usize)>>,
     shared: Vec<(TableId, Schema, String)>,
     maps: Arc<Mutex<CommonMaps>>,
     settings: Settings,
@@ -57,10 +60,16 @@ impl FlowCompiler {
         if snapshot.flows.is_empty() {
             return Ok(None);
         }
-        let (mut parts, mut points) = (Vec::new(), Vec::new());
-        for number in 0..snapshot.flows.len() {
+        let (mut parts, mut points, mut callers) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, table) in snapshot.flows.iter().enumerate() {
             let calls: Vec<&FlowCalls> = module.flows.iter().filter(|calls| calls.table == number).collect();
             points.push(calls.iter().map(|calls| snapshot.points()[calls.program].clone()).collect());
+            let layout = Layout { key_words: table.key.words(), capacity: table.capacity };
+            let caller = |calls: &&FlowCalls| {
+                let FlowCalls { says_entry, says_headers, program, .. } = **calls;
+                (Caller { table: number, layout, says_entry, says_headers }, program)
+            };
+            callers.push(calls.iter().map(caller).collect());
             parts.push(part(module, kernel, &calls)?);
         }
         let shared: Vec<_> = module
@@ -75,11 +84,12 @@ impl FlowCompiler {
             cells: snapshot.cells.len() as u32,
             tables: snapshot.tables.len() as u32,
             first_event: 0,
+            callers: Vec::new(),
         };
         let settings = Settings { count_verdicts: false, ..settings.clone() };
         let (tables, decoder) = (snapshot.flows.clone(), kernel.decoder.clone());
         let events = Arc::default();
-        Ok(Some(FlowCompiler { tables, parts, points, shared, maps, settings, script, decoder, events }))
+        Ok(Some(FlowCompiler { tables, parts, points, callers, shared, maps, settings, script, decoder, events }))
     }
 
     /// The same once more, for another Lua state of the same script: without the parts, which the first one has.
@@ -88,6 +98,7 @@ impl FlowCompiler {
             tables: self.tables.clone(),
             parts: Vec::new(),
             points: self.points.clone(),
+            callers: self.callers.clone(),
             shared: self.shared.clone(),
             maps: Arc::clone(&self.maps),
             settings: self.settings.clone(),
@@ -108,12 +119,20 @@ impl FlowCompiler {
     }
 
     /// The map of the script's that takes the place of each of a function's own.
-    fn common<'a>(&self, maps: &'a CommonMaps, module: &Module) -> crate::Maps<'a> {
+    fn common<'a>(&self, maps: &'a CommonMaps, module: &Module, table: usize) -> crate::Maps<'a> {
         let mut common: crate::Maps<'a> = Vec::new();
         for table in &module.tables {
             let of_script = self.shared.iter().find(|(id, ..)| id.0 == table.table);
             if let Some(map) = of_script.and_then(|(_, _, name)| maps.get(name)) {
                 common.push((module.map(table.map).name.clone(), map.as_fd()));
+            }
+        }
+        // The programs of functions have numbers of their own.
+        let told = self.callers[table].iter().enumerate();
+        let told = told.map(|(own, (_, program))| (maps::flow_told(own), maps::flow_told(*program)));
+        for (own, of_script) in told.chain([(maps::flow_keys(table), maps::flow_keys(table))]) {
+            if let Some(map) = maps.get(&of_script).filter(|_| module.maps.iter().any(|map| map.name == own)) {
+                common.push((own, map.as_fd()));
             }
         }
         for name in COMMON {
@@ -128,12 +147,13 @@ impl FlowCompiler {
     fn made(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, EngineError> {
         let first = self.events.lock().unwrap_or_else(PoisonError::into_inner).of(id);
         let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let script = OfFlow { first_event: first, ..self.script.clone() };
+        let callers = self.callers[id.0].iter().map(|(caller, _)| *caller).collect();
+        let script = OfFlow { first_event: first, callers, ..self.script.clone() };
         let settings = Settings { of_flow: Some(Arc::new(script)), ..self.settings.clone() };
-        let common = |module: &Module| self.common(&maps, module);
+        let common = |module: &Module| self.common(&maps, module, id.0);
         let (compiled, program) = crate::install(snapshot, &settings, LogDetail::Nothing, common)?;
         let kept: Vec<String> =
-            self.common(&maps, &compiled.module).into_iter().map(|(name, _)| name).collect();
+            self.common(&maps, &compiled.module, id.0).into_iter().map(|(name, _)| name).collect();
         crate::tables::fill(&program, &compiled.module, &|map| kept.iter().any(|kept| kept == map))?;
         let program_of = |entry: &Entry| duplicate(program.program_fd(&entry.name)?);
         let programs =
@@ -145,7 +165,10 @@ impl FlowCompiler {
 
 /// The maps that functions of flows have in common with a program.
 fn common_maps(shared: &[(TableId, Schema, String)], kernel: &Kernel) -> Result<CommonMaps, EngineError> {
+    let own = kernel.program.maps().into_iter().map(|map| map.name);
+    let of_flows = own.filter(|name| maps::is_of_flows(name)).collect::<Vec<_>>();
     let names = shared.iter().map(|(_, _, name)| name.as_str()).chain(COMMON);
+    let names = names.chain(of_flows.iter().map(String::as_str));
     let map = |name: &str| {
         let map = duplicate(kernel.program.map_fd(name)?)?;
         Ok((name.to_string(), Arc::new(map)))

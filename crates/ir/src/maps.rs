@@ -47,15 +47,23 @@ pub fn flow_functions(table: usize, program: usize) -> String {
     format!("{FLOW_FUNCTIONS}{table}_{program}")
 }
 
+/// What the program with that number tells functions of flows that it calls.
+pub fn flow_told(program: usize) -> String {
+    format!("{FLOW_TOLD}{program}")
+}
+
 const FLOW_KEYS: &str = "flow_keys";
+const FLOW_TOLD: &str = "flow_told";
 const FLOW_FUNCTIONS: &str = "flow_code";
 
 /// Whether it is a name for one of these, or for one of those that packets go elsewhere by ([`crate::targets`]).
 pub fn is_taken(name: &str) -> bool {
-    ALL.contains(&name)
-        || crate::targets::is_map(name)
-        || name.starts_with(FLOW_KEYS)
-        || name.starts_with(FLOW_FUNCTIONS)
+    ALL.contains(&name) || crate::targets::is_map(name) || is_of_flows(name)
+}
+
+/// Whether it is a name for a map of flow tables.
+pub fn is_of_flows(name: &str) -> bool {
+    [FLOW_KEYS, FLOW_FUNCTIONS, FLOW_TOLD].iter().any(|start| name.starts_with(start))
 }
 
 /// The section of an object that has the data of that name.

@@ -36,6 +36,9 @@ pub struct FlowCalls {
     pub keys: MapId,
     /// The programs that the functions are, by the numbers that the table has of them.
     pub functions: MapId,
+    /// Functions are told which entry of the table they are called for, and where headers are ([`crate::maps::flow_told`]).
+    pub says_entry: bool,
+    pub says_headers: bool,
 }
 
 /// A variable of the script that handlers assign: a tag and two payload words in the data section `state`, or a tag and one payload word in

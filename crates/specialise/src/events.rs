@@ -136,6 +136,7 @@ impl Context<'_> {
         let id = self.code.function.block(block).params[0];
         self.state.block = Some(block);
         self.state.facts = crate::state::Facts::default();
+        self.count_flow_error();
         self.send_bare(id)?;
         let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.target.hook).into()));
         self.terminate(ir::Terminator::Jump(ir::Target::new(self.target.exit_block, vec![verdict])));

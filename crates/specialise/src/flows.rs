@@ -24,7 +24,7 @@ use moonhook_snapshot::{ClosureId, Snapshot, TableId};
 const NONE: i64 = 1 << 40;
 
 /// The stack slot of the key with which the memory is looked up, by the name that [`crate::shared::known::SharedTables::slot`] takes.
-const KEY_SLOT: u32 = 5;
+pub const KEY_SLOT: u32 = 5;
 
 /// `BPF_F_MMAPABLE` (include/uapi/linux/bpf.h).
 const MAPPABLE: u32 = 1 << 10;
@@ -44,30 +44,23 @@ impl Table {
         let table = &context.snapshot.flows[number];
         let layout = Layout { key_words: table.key.words(), capacity: table.capacity };
         let program = context.target.program;
-        let array = |map_type, value_size, max_entries, flags| {
-            ir::MapKind::Map(ir::MapDefinition { map_type, key_size: 4, value_size, max_entries, flags })
-        };
-        let size = layout.bytes().next_multiple_of(8) as u32;
-        let memory = || array(ir::MapType::Array, size, 1, MAPPABLE);
-        let keys = context.output.map(&ir::maps::flow_keys(number), memory);
+        let keys = context.flow_keys(number, layout);
         let most = most_functions(layout.capacity);
         let programs = || array(ir::MapType::ProgramArray, 4, most, 0);
         let functions = context.output.map(&ir::maps::flow_functions(number, program), programs);
-        let calls = ir::FlowCalls { table: number, program, keys, functions };
-        if !context.output.module.flows.contains(&calls) {
-            context.output.module.flows.push(calls);
-        }
         Table { number, layout, keys, functions }
     }
 
     /// Has the function of the flow with that key handle the packet; gives the verdict, and the states in which there is no such flow.
     pub fn call_function(self, context: &mut Context<'_>, key: &[Word]) -> Result<(Word, Vec<State>)> {
         let mut without = Vec::new();
-        let memory = self.memory(context, &mut without);
+        let memory = context.flow_memory(self.number, self.layout, &mut without);
         let entry = self.find(context, memory, key, &mut without)?;
         if !context.alive() {
             return Ok((Word::Imm(0), without));
         }
+        let says_headers = context.can_tell() && context.tell(entry)?;
+        self.note_call(context, says_headers);
         let entry = self.entry(context, memory, entry, &mut without);
         let load =
             |context: &mut Context<'_>, offset: usize, size| context.load(entry, offset as i16, size, false);
@@ -89,15 +82,22 @@ impl Table {
         Ok((verdict(context, answer), without))
     }
 
-    /// The address of the table's memory, which is there.
-    fn memory(self, context: &mut Context<'_>, without: &mut Vec<State>) -> ir::Value {
-        let slot = context.known.shared.slot(KEY_SLOT, 8, &mut context.code.function);
-        let key = context.emit(Op::SlotAddress(slot));
-        context.store(key, 0, Size::B4, 0);
-        let memory = lookup(context, self.keys, key);
-        let missing = context.compare(CompareOp::Eq, memory, 0);
-        context.leave_if(missing, without);
-        memory
+    /// Notes that the program calls functions of the table.
+    fn note_call(self, context: &mut Context<'_>, says_headers: bool) {
+        let (table, program, says_entry) = (self.number, context.target.program, context.can_tell());
+        let calls = &mut context.output.module.flows;
+        match calls.iter_mut().find(|calls| (calls.table, calls.program) == (table, program)) {
+            // All calls have to say so.
+            Some(calls) => calls.says_headers &= says_headers,
+            None => calls.push(ir::FlowCalls {
+                table,
+                program,
+                keys: self.keys,
+                functions: self.functions,
+                says_entry,
+                says_headers,
+            }),
+        }
     }
 
     /// The number of the key's entry.
@@ -247,7 +247,29 @@ pub fn learn(snapshot: &Snapshot, options: &Options, mut known: Knowledge) -> Kn
     known
 }
 
+fn array(map_type: ir::MapType, value_size: u32, max_entries: u32, flags: u32) -> ir::MapKind {
+    ir::MapKind::Map(ir::MapDefinition { map_type, key_size: 4, value_size, max_entries, flags })
+}
+
 impl Context<'_> {
+    /// The map that is a flow table's memory.
+    fn flow_keys(&mut self, table: usize, layout: Layout) -> ir::MapId {
+        let size = layout.bytes().next_multiple_of(8) as u32;
+        self.output.map(&ir::maps::flow_keys(table), || array(ir::MapType::Array, size, 1, MAPPABLE))
+    }
+
+    /// The address of a flow table's memory, which is there.
+    pub fn flow_memory(&mut self, table: usize, layout: Layout, without: &mut Vec<State>) -> ir::Value {
+        let keys = self.flow_keys(table, layout);
+        let slot = self.known.shared.slot(KEY_SLOT, 8, &mut self.code.function);
+        let key = self.emit(Op::SlotAddress(slot));
+        self.store(key, 0, Size::B4, 0);
+        let memory = lookup(self, keys, key);
+        let missing = self.compare(CompareOp::Eq, memory, 0);
+        self.leave_if(missing, without);
+        memory
+    }
+
     /// Makes the maps of all tables whose types are known, or declared: functions of flows that come later have them. Those of the function of a flow are
     /// there.
     pub fn make_declared_tables(&mut self) -> Result<()> {

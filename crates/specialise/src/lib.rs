@@ -29,6 +29,7 @@ mod field_values;
 mod field_writes;
 mod fields;
 mod findings;
+mod flow_headers;
 mod flows;
 mod form;
 mod formatting;
@@ -98,6 +99,7 @@ mod writes;
 
 pub use builtins::is_library_function;
 pub use clock::Clock;
+pub use flow_headers::Caller;
 pub use error::{LowerError, LowerErrorKind, Result, Stop};
 pub use interfaces::interfaces;
 pub use marks::compare_marks;

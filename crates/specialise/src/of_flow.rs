@@ -1,6 +1,7 @@
 //! What the function of a flow has in common with the script that has the flow table, whose program runs already.
 
 use crate::context::{Context, Result};
+use crate::flow_headers::Caller;
 use crate::error::{LowerError, LowerErrorKind};
 use crate::knowledge::Knowledge;
 use crate::value::Variant;
@@ -23,6 +24,8 @@ pub struct OfFlow {
     pub tables: u32,
     /// The number that the function's first event has in records.
     pub first_event: u32,
+    /// By the function's programs, what calls them.
+    pub callers: Vec<Caller>,
 }
 
 impl OfFlow {

@@ -96,6 +96,7 @@ impl Context<'_> {
         self.take_level()?;
         self.keep_note()?;
         self.pull_packet()?;
+        self.take_told()?;
         if let Some(reader) = self.target.hook.copied() {
             self.copy_frame(reader, !self.known.copies_whole)?;
         }
