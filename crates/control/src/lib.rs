@@ -30,7 +30,9 @@ mod variables;
 
 pub use error::ControlError;
 pub use exec::{Answer, Shown};
-pub use flows::{Content, FlowEntry, FlowMaker, FlowTables, FunctionId, KeptFlows, MadeFunction};
+pub use flows::{
+    Content, FlowEntry, FlowMaker, FlowTables, FunctionId, KeptFlows, MadeFunction, Owner as FlowsOfState,
+};
 pub use moonhook_load::{CallError, Changed};
 pub use priority::{lower_priority, processor_time};
 pub use sweep::Sweeper;

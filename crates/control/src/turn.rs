@@ -221,11 +221,7 @@ impl Control {
         let Some(owner) = &self.flows else { return Ok(()) };
         let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
         if owner.begin() {
-            for (table, set) in flows.at_load_time().into_iter().enumerate() {
-                for (key, own) in set {
-                    owner.give((lua, flows), table, &key, own).map_err(ControlError::Flow)?;
-                }
-            }
+            owner.set_at_load_time((lua, flows))?;
         }
         flows.give_to(owner.clone(), self.locals.clone());
         if let Some(earlier) = earlier {

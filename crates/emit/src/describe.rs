@@ -193,7 +193,7 @@ pub fn section_of(function: &Function) -> &str {
 
 /// A program takes its context, other functions take numbers or the context and numbers; the verifier checks global
 /// functions by this (`btf_prepare_func_args`, kernel/bpf/btf.c).
-fn signature(function: &Function, btf: &mut Btf) -> Result<TypeId, EmitError> {
+pub fn signature(function: &Function, btf: &mut Btf) -> Result<TypeId, EmitError> {
     Ok(match &function.kind {
         FunctionKind::Program { section } => {
             let context = context(section, btf)?;
@@ -223,6 +223,16 @@ fn context(section: &str, btf: &mut Btf) -> Result<TypeId, EmitError> {
         .ok_or_else(|| EmitError::Malformed { problem: format!("no hook has a section `{section}`") })?;
     let structure = btf.structure(hook.context.structure, 0, &[]);
     Ok(btf.pointer(structure))
+}
+
+/// The lines of a function's code as the kernel takes them, in slots from a program's start, at which the function begins at `start`.
+pub fn lines(module: &Module, code: &Code, btf: &mut Btf, start: u32, out: &mut Vec<[u32; 4]>) {
+    let mut lines = Lines { sources: &module.sources, split: Vec::new() };
+    let mut found = Vec::new();
+    lines.add(code, btf, &mut found);
+    // Of code without a place, the offsets are from its own start.
+    let line = |info: LineInfo| [start + info.offset / 8, info.file, info.text, info.line << 10];
+    out.extend(found.into_iter().map(line));
 }
 
 /// Line information from the words' places in the script.

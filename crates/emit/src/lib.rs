@@ -25,6 +25,7 @@ mod machine;
 mod order;
 mod packet;
 mod program;
+mod raw;
 mod select;
 mod shared_slots;
 mod text;
@@ -40,6 +41,7 @@ mod common {
 
 pub use error::EmitError;
 pub use listing::{FunctionReport, ListedInstruction, dump};
+pub use raw::{MapUse, Raw, RawProgram, raw};
 
 use allocate::Allocator;
 use caller_saves::CallerSaves;
@@ -95,18 +97,21 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     }
 }
 
-fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Object, EmitError> {
+/// The code of all functions, none of which has a place yet.
+fn compile_all(module: &Module, large_frame: u32) -> Result<Vec<Code>, EmitError> {
     let compiled = parallel::map(module.functions.iter(), Allocator::default, |allocator, function| {
         compile(module, function, allocator, large_frame)
     });
-    let mut codes = Vec::with_capacity(module.functions.len());
+    compiled.into_iter().collect()
+}
+
+fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Object, EmitError> {
+    let mut codes = compile_all(module, large_frame)?;
     let mut section_sizes: HashMap<&str, u32> = HashMap::new();
-    for (function, code) in module.functions.iter().zip(compiled) {
-        let mut code = code?;
+    for (function, code) in module.functions.iter().zip(&mut codes) {
         let size = section_sizes.entry(describe::section_of(function)).or_default();
         code.offset = *size;
         *size += code.words.len() as u32 * 8;
-        codes.push(code);
     }
     let stacks: Vec<u32> = codes.iter().map(|code| code.stack).collect();
     let stack = frame::check_chains(module, &stacks)?;

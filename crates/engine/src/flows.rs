@@ -1,17 +1,19 @@
 //! Functions of flows: programs of their own, which have the tables, variables and events of the program that looks flows up.
 
-use crate::{EngineError, Entry, Kernel, Settings, duplicate, entries};
+use crate::raw::{RawFunction, install_raw};
+use crate::{Compiled, EngineError, Entry, Form, Kernel, Settings, Timings, duplicate, entries};
 use moonhook_control::{FlowMaker, FunctionId, MadeFunction};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::Layout;
 use moonhook_hook::Point;
-use moonhook_install::{InstallError, LogDetail, ProgramArray, SharedArray};
+use moonhook_install::{InstallError, LogDetail, Program, ProgramArray, SharedArray};
 use moonhook_ir::maps::{self, sections};
-use moonhook_ir::{FlowCalls, Module};
+use moonhook_ir::{FlowCalls, MapKind, Module};
 use moonhook_records::{Decoder, EVENTS_OF_FUNCTION};
 use moonhook_schema::{Declaration, Schema};
 use moonhook_snapshot::{FlowTable, Snapshot, TableId};
 use moonhook_specialise::{Caller, OfFlow};
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +28,8 @@ pub struct FlowCompiler {
     callers: Vec<Vec<(Caller, usize)>>,
     shared: Vec<(TableId, Schema, String)>,
     maps: Arc<Mutex<CommonMaps>>,
+    /// Bytes of the program's region, where functions can have that: there is one program, which nothing interrupts.
+    region: Option<u32>,
     settings: Settings,
     script: OfFlow,
     decoder: Decoder,
@@ -54,7 +58,7 @@ impl FlowCompiler {
     pub fn new(
         snapshot: &Snapshot,
         module: &Module,
-        kernel: &Kernel,
+        (program, decoder): (&Program, &Decoder),
         settings: &Settings,
     ) -> Result<Option<FlowCompiler>, EngineError> {
         if snapshot.flows.is_empty() {
@@ -70,14 +74,14 @@ impl FlowCompiler {
                 (Caller { table: number, layout, says_entry, says_headers }, program)
             };
             callers.push(calls.iter().map(caller).collect());
-            parts.push(part(module, kernel, &calls)?);
+            parts.push(part(module, program, &calls)?);
         }
         let shared: Vec<_> = module
             .tables
             .iter()
             .map(|table| (TableId(table.table), table.schema.clone(), module.map(table.map).name.clone()))
             .collect();
-        let maps = Arc::new(Mutex::new(common_maps(&shared, kernel)?));
+        let maps = Arc::new(Mutex::new(common_maps(&shared, program)?));
         let script = OfFlow {
             variables: module.variables.clone(),
             in_section: module.arena().is_none(),
@@ -86,10 +90,25 @@ impl FlowCompiler {
             first_event: 0,
             callers: Vec::new(),
         };
+        let is_alone = snapshot.hooks().len() == 1 && module.arena().is_none();
+        let is_told = |callers: &Vec<(Caller, usize)>| callers.iter().all(|(caller, _)| caller.says_entry);
+        let region = region_size(module).filter(|_| is_alone && callers.iter().all(is_told));
         let settings = Settings { count_verdicts: false, ..settings.clone() };
-        let (tables, decoder) = (snapshot.flows.clone(), kernel.decoder.clone());
+        let (tables, decoder) = (snapshot.flows.clone(), decoder.clone());
         let events = Arc::default();
-        Ok(Some(FlowCompiler { tables, parts, points, callers, shared, maps, settings, script, decoder, events }))
+        Ok(Some(FlowCompiler {
+            tables,
+            parts,
+            points,
+            callers,
+            region,
+            shared,
+            maps,
+            settings,
+            script,
+            decoder,
+            events,
+        }))
     }
 
     /// The same once more, for another Lua state of the same script: without the parts, which the first one has.
@@ -99,6 +118,7 @@ impl FlowCompiler {
             parts: Vec::new(),
             points: self.points.clone(),
             callers: self.callers.clone(),
+            region: self.region,
             shared: self.shared.clone(),
             maps: Arc::clone(&self.maps),
             settings: self.settings.clone(),
@@ -113,7 +133,7 @@ impl FlowCompiler {
     /// # Errors
     /// `Resource` where there are no descriptors left.
     pub fn follow(&self, kernel: &Kernel) -> Result<(), EngineError> {
-        let maps = common_maps(&self.shared, kernel)?;
+        let maps = common_maps(&self.shared, &kernel.program)?;
         *self.maps.lock().unwrap_or_else(PoisonError::into_inner) = maps;
         Ok(())
     }
@@ -131,7 +151,8 @@ impl FlowCompiler {
         let told = self.callers[table].iter().enumerate();
         let told = told.map(|(own, (_, program))| (maps::flow_told(own), maps::flow_told(*program)));
         for (own, of_script) in told.chain([(maps::flow_keys(table), maps::flow_keys(table))]) {
-            if let Some(map) = maps.get(&of_script).filter(|_| module.maps.iter().any(|map| map.name == own)) {
+            if let Some(map) = maps.get(&of_script).filter(|_| module.maps.iter().any(|map| map.name == own))
+            {
                 common.push((own, map.as_fd()));
             }
         }
@@ -144,36 +165,109 @@ impl FlowCompiler {
         common
     }
 
-    fn made(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, EngineError> {
-        let first = self.events.lock().unwrap_or_else(PoisonError::into_inner).of(id);
+    /// The same where no loader compares sizes: what is counted of lost events, and the region.
+    fn common_without_object<'a>(
+        &self,
+        maps: &'a CommonMaps,
+        module: &Module,
+        table: usize,
+    ) -> crate::Maps<'a> {
+        let mut common = self.common(maps, module, table);
+        let fits = region_size(module).is_some_and(|own| self.region.is_some_and(|region| own <= region));
+        let wanted = [Some(sections::COUNTERS), fits.then_some(maps::REGION)];
+        for name in wanted.into_iter().flatten() {
+            common.extend(maps.get(name).map(|map| (name.to_string(), map.as_fd())));
+        }
+        common
+    }
+
+    /// Makes a function of the first table, which goes at once; gives how long the stages took, and its instructions.
+    ///
+    /// # Errors
+    /// What a stage refuses.
+    pub fn timed(&self, snapshot: &Snapshot) -> Result<(Timings, usize), EngineError> {
+        let Installed { timings, instructions, .. } = self.installed(snapshot, 0, 0)?;
+        Ok((timings, instructions))
+    }
+
+    fn installed(
+        &self,
+        snapshot: &Snapshot,
+        table: usize,
+        first_event: u32,
+    ) -> Result<Installed, EngineError> {
+        let callers = self.callers[table].iter().map(|(caller, _)| *caller).collect();
+        let script = OfFlow { first_event, callers, ..self.script.clone() };
+        let mut settings = Settings { of_flow: Some(Arc::new(script)), ..self.settings.clone() };
         let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let callers = self.callers[id.0].iter().map(|(caller, _)| *caller).collect();
-        let script = OfFlow { first_event: first, callers, ..self.script.clone() };
-        let settings = Settings { of_flow: Some(Arc::new(script)), ..self.settings.clone() };
-        let common = |module: &Module| self.common(&maps, module, id.0);
+        let common = |module: &Module| self.common(&maps, module, table);
+        let more = |module: &Module| self.common_without_object(&maps, module, table);
+        if settings.form != Some(Form::General) {
+            match install_raw(snapshot, &settings, more) {
+                Ok(Some(made)) => return Ok(Installed::from_raw(made)),
+                Ok(None) => {}
+                Err(error) if error.is_of_form() && settings.form.is_none() => {
+                    settings.form = Some(Form::General);
+                }
+                Err(error) => return Err(error),
+            }
+        }
         let (compiled, program) = crate::install(snapshot, &settings, LogDetail::Nothing, common)?;
         let kept: Vec<String> =
-            self.common(&maps, &compiled.module, id.0).into_iter().map(|(name, _)| name).collect();
+            self.common(&maps, &compiled.module, table).into_iter().map(|(name, _)| name).collect();
         crate::tables::fill(&program, &compiled.module, &|map| kept.iter().any(|kept| kept == map))?;
+        Installed::from_object(compiled, program)
+    }
+
+    fn made(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, EngineError> {
+        let first = self.events.lock().unwrap_or_else(PoisonError::into_inner).of(id);
+        let Installed { programs, decoder, held, form, .. } = self.installed(snapshot, id.0, first)?;
+        self.decoder.add_function(first, decoder);
+        Ok(MadeFunction { programs, held, form: form.name() })
+    }
+}
+
+/// A function in the kernel.
+struct Installed {
+    programs: Vec<OwnedFd>,
+    decoder: Decoder,
+    /// What the programs need.
+    held: Box<dyn Any + Send>,
+    form: Form,
+    timings: Timings,
+    /// Slots of 8 bytes.
+    instructions: usize,
+}
+
+impl Installed {
+    fn from_raw(made: RawFunction) -> Installed {
+        let RawFunction { programs, module, timings, instructions } = made;
+        let decoder = Decoder::new(&module);
+        Installed { programs, decoder, held: Box::new(()), form: Form::Expanded, timings, instructions }
+    }
+
+    fn from_object(compiled: Compiled, program: Program) -> Result<Installed, EngineError> {
         let program_of = |entry: &Entry| duplicate(program.program_fd(&entry.name)?);
         let programs =
             entries(&compiled.object)?.iter().map(program_of).collect::<Result<_, EngineError>>()?;
-        self.decoder.add_function(first, Decoder::new(&compiled.module));
-        Ok(MadeFunction { programs, held: Box::new(program), form: compiled.choice.form.name() })
+        let (decoder, form, timings) =
+            (Decoder::new(&compiled.module), compiled.choice.form, compiled.timings);
+        let instructions = compiled.object.functions.iter().map(|function| function.instructions).sum();
+        Ok(Installed { programs, decoder, held: Box::new(program), form, timings, instructions })
     }
 }
 
 /// The maps that functions of flows have in common with a program.
-fn common_maps(shared: &[(TableId, Schema, String)], kernel: &Kernel) -> Result<CommonMaps, EngineError> {
-    let own = kernel.program.maps().into_iter().map(|map| map.name);
+fn common_maps(shared: &[(TableId, Schema, String)], program: &Program) -> Result<CommonMaps, EngineError> {
+    let own = program.maps().into_iter().map(|map| map.name);
     let of_flows = own.filter(|name| maps::is_of_flows(name)).collect::<Vec<_>>();
     let names = shared.iter().map(|(_, _, name)| name.as_str()).chain(COMMON);
-    let names = names.chain(of_flows.iter().map(String::as_str));
+    let names = names.chain(of_flows.iter().map(String::as_str)).chain([sections::COUNTERS, maps::REGION]);
     let map = |name: &str| {
-        let map = duplicate(kernel.program.map_fd(name)?)?;
+        let map = duplicate(program.map_fd(name)?)?;
         Ok((name.to_string(), Arc::new(map)))
     };
-    names.filter(|name| kernel.has_map(name)).map(map).collect()
+    names.filter(|name| program.maps().iter().any(|map| map.name == *name)).map(map).collect()
 }
 
 impl Events {
@@ -194,15 +288,23 @@ impl Events {
     }
 }
 
+/// Bytes of a region of the module's.
+fn region_size(module: &Module) -> Option<u32> {
+    module.maps.iter().find(|map| map.name == maps::REGION).and_then(|map| match &map.kind {
+        MapKind::Map(definition) => Some(definition.value_size),
+        _ => None,
+    })
+}
+
 /// The memory of a table, and the arrays of programs by which it is asked; `None` if no program asks it.
 fn part(
     module: &Module,
-    kernel: &Kernel,
+    program: &Program,
     calls: &[&FlowCalls],
 ) -> Result<Option<(SharedArray, Vec<ProgramArray>)>, EngineError> {
     let Some(first) = calls.first() else { return Ok(None) };
-    let memory = kernel.program.shared_array(&module.map(first.keys).name)?;
-    let array = |calls: &&FlowCalls| kernel.program.program_array(&module.map(calls.functions).name);
+    let memory = program.shared_array(&module.map(first.keys).name)?;
+    let array = |calls: &&FlowCalls| program.program_array(&module.map(calls.functions).name);
     let arrays = calls.iter().map(array).collect::<Result<_, InstallError>>()?;
     Ok(Some((memory, arrays)))
 }

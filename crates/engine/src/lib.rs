@@ -13,6 +13,7 @@ mod flows;
 mod form;
 mod interfaces;
 mod kernel;
+mod raw;
 mod reason;
 mod running;
 mod settings;

@@ -139,7 +139,7 @@ const LOG_STATISTICS: u32 = 4;
 
 /// The kernel keeps the end of a longer log (`bpf_verifier_vlog`, kernel/bpf/log.c): that of a program that is too large
 /// has tens of megabytes, of which the first ones tell nothing.
-const REJECTION_LOG: usize = 4 << 20;
+pub(crate) const REJECTION_LOG: usize = 4 << 20;
 
 fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
     let (level, size) = match detail {
@@ -159,7 +159,7 @@ fn request_logs(opened: &mut OpenObject, detail: LogDetail) -> Vec<Log> {
     logs
 }
 
-fn failure(errno: Errno, said: &str, logs: &[Log]) -> InstallError {
+pub(crate) fn failure(errno: Errno, said: &str, logs: &[Log]) -> InstallError {
     let running = probe::release();
     let too_old = probe::kernel_version(&running).is_some_and(|version| version < probe::KERNEL_FLOOR);
     let message = fatal_message(said).unwrap_or_else(|| errno.desc().to_string());

@@ -31,6 +31,7 @@ mod table_order;
 mod traversal;
 mod upvalues;
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -132,7 +133,7 @@ pub struct Loaded {
     /// The flow tables of the scripts.
     pub flows: Flows,
     /// The snapshot once more, where functions of flows may be added to it.
-    pub base: Option<Base>,
+    pub base: Option<Rc<RefCell<Base>>>,
     /// The snapshot's tables, from 1.
     tables: Table,
     /// Functions that have the snapshot's cells, and which variable of theirs it is.
@@ -238,7 +239,10 @@ pub fn load_with_contents(
     let (tables, cells) = known.tables_and_cells(&lua, !registry.flows.is_empty()).map_err(state_error)?;
     let (snapshot, base) = match registry.flows.is_empty() {
         true => (std::mem::take(&mut known.snapshot), None),
-        false => (known.snapshot.clone(), Some(Base::new(known, names, registry.declared.clone()))),
+        false => (
+            known.snapshot.clone(),
+            Some(Rc::new(RefCell::new(Base::new(known, names, registry.declared.clone())))),
+        ),
     };
     Ok(Loaded {
         snapshot,

@@ -109,7 +109,7 @@ impl Blueprint {
         let (timings, constants) = (timings.after_load(load_time), constants(&snapshot, &module));
         let sums_all = SUMMING.iter().any(|name| snapshot.mentions(name));
         let owners = owners.clone();
-        let flows = FlowCompiler::new(&snapshot, &module, &kernel, &settings)?;
+        let flows = FlowCompiler::new(&snapshot, &module, (&kernel.program, &kernel.decoder), &settings)?;
         Ok(Program { flows, kernel, module, owners, choice, content, plan, timings, constants, sums_all })
     }
 }

@@ -81,6 +81,10 @@ impl Context<'_> {
     }
 
     pub fn count_event(&mut self, id: u32) {
+        // Errors of functions of flows count for the flow.
+        if self.options.of_flow.is_some() {
+            return;
+        }
         let map = self.output.counters();
         increment(self, map, FIRST_COUNTER + id * 8);
     }

@@ -282,6 +282,8 @@ impl Context<'_> {
                 self.settled_map(TableId(number))?;
             }
         }
+        // A function that is called where nothing can interrupt it has the region of the program that calls it.
+        self.region_map();
         // Functions of load time may be the only ones that assign a table.
         for table in self.known.shared.tables().collect::<Vec<_>>() {
             self.shared_map(table)?;

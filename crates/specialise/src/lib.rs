@@ -99,8 +99,8 @@ mod writes;
 
 pub use builtins::is_library_function;
 pub use clock::Clock;
-pub use flow_headers::Caller;
 pub use error::{LowerError, LowerErrorKind, Result, Stop};
+pub use flow_headers::Caller;
 pub use interfaces::interfaces;
 pub use marks::compare_marks;
 pub use members::is_of_constants;

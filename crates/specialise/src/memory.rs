@@ -65,17 +65,7 @@ impl Context<'_> {
         if let Some(region) = self.state.facts.region {
             return Ok(region);
         }
-        // Programs can interrupt one another on one CPU: each has its own.
-        let parts = Parts::of(&self.snapshot.hooks(), self.target.program, self.options.clones);
-        let entries = self.options.cpus * parts.all;
-        let definition = ir::MapDefinition {
-            map_type: ir::MapType::Array,
-            key_size: 4,
-            value_size: self.known.stored.region_size(self.options) as u32,
-            max_entries: entries,
-            flags: 0,
-        };
-        let map = self.output.map(ir::maps::REGION, || ir::MapKind::Map(definition));
+        let (map, parts) = self.region_map();
         let cpu = match self.target.level {
             Some([cpu, _]) => cpu,
             None => self.helper(helper::GET_SMP_PROCESSOR_ID, &[]),
@@ -95,6 +85,20 @@ impl Context<'_> {
         let region = self.value(region);
         self.state.facts.region = Some(region);
         Ok(region)
+    }
+
+    /// The map of regions, and which of them the program has.
+    pub fn region_map(&mut self) -> (ir::MapId, Parts) {
+        // Programs can interrupt one another on one CPU: each has its own.
+        let parts = Parts::of(&self.snapshot.hooks(), self.target.program, self.options.clones);
+        let definition = ir::MapDefinition {
+            map_type: ir::MapType::Array,
+            key_size: 4,
+            value_size: self.known.stored.region_size(self.options) as u32,
+            max_entries: self.options.cpus * parts.all,
+            flags: 0,
+        };
+        (self.output.map(ir::maps::REGION, || ir::MapKind::Map(definition)), parts)
     }
 
     /// Takes memory of this CPU for the program, where others of its hook can interrupt it; an error where there is none.

@@ -1,8 +1,8 @@
 //! What the function of a flow has in common with the script that has the flow table, whose program runs already.
 
 use crate::context::{Context, Result};
-use crate::flow_headers::Caller;
 use crate::error::{LowerError, LowerErrorKind};
+use crate::flow_headers::Caller;
 use crate::knowledge::Knowledge;
 use crate::value::Variant;
 use crate::variables::VariableId;

@@ -7,7 +7,7 @@ mod heritage;
 mod owner;
 mod programs;
 
-pub(crate) use owner::Owner;
+pub use owner::Owner;
 pub use programs::Content;
 
 use crate::ControlError;
@@ -139,7 +139,7 @@ impl FlowTables {
     /// How many flows a table has, and how many functions.
     pub fn counts(&self, table: usize) -> (u32, usize) {
         let table = &self.tables[table];
-        (table.kernel.as_ref().map_or(0, |(memory, _)| memory.len()), table.programs.len())
+        (table.kernel.as_ref().map_or(0, |(memory, _)| memory.len()), table.programs.used())
     }
 
     /// What was taken over of the flows of an earlier program; once.
@@ -290,7 +290,7 @@ impl FlowTables {
             }
         }
         let is_used = self.tables.iter().any(|table| {
-            table.programs.len() > 0 || table.kernel.as_ref().is_some_and(|(memory, _)| !memory.is_empty())
+            !table.programs.is_empty() || table.kernel.as_ref().is_some_and(|(memory, _)| !memory.is_empty())
         });
         (gone, is_used.then_some(self.ticked + TICK))
     }

@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-pub(crate) struct Owner {
+/// The flows of a Lua state.
+pub struct Owner {
     tables: Arc<Mutex<FlowTables>>,
     maker: RefCell<Box<dyn FlowMaker>>,
-    base: RefCell<Base>,
+    base: Rc<RefCell<Base>>,
     /// The functions of this Lua state, by table and number.
     functions: RefCell<HashMap<FunctionId, FlowFunction>>,
     /// Which Lua state of the process it is.
@@ -27,9 +28,10 @@ pub(crate) struct Owner {
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Owner {
-    pub fn new(tables: Arc<Mutex<FlowTables>>, maker: Box<dyn FlowMaker>, mut base: Base) -> Owner {
-        base.declare(maker.declared());
-        let (maker, base) = (RefCell::new(maker), RefCell::new(base));
+    /// Functions are made of what `base` has.
+    pub fn new(tables: Arc<Mutex<FlowTables>>, maker: Box<dyn FlowMaker>, base: Rc<RefCell<Base>>) -> Owner {
+        base.borrow_mut().declare(maker.declared());
+        let maker = RefCell::new(maker);
         let state = NEXT.fetch_add(1, Ordering::Relaxed);
         Owner { tables, maker, base, functions: RefCell::default(), state }
     }
@@ -41,6 +43,19 @@ impl Owner {
     /// Whether the flows of load time are still to be set; once.
     pub fn begin(&self) -> bool {
         !std::mem::replace(&mut self.tables().begun, true)
+    }
+
+    /// Makes the functions of flows that the scripts have set while they were loaded.
+    ///
+    /// # Errors
+    /// `Flow` for the first that is refused.
+    pub fn set_at_load_time(&self, (lua, flows): (&Lua, &Flows)) -> Result<(), ControlError> {
+        for (table, set) in flows.at_load_time().into_iter().enumerate() {
+            for (key, own) in set {
+                self.give((lua, flows), table, &key, own).map_err(ControlError::Flow)?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets time pass; gives when to be called again, if ever.

@@ -39,8 +39,13 @@ struct Program {
 
 impl Programs {
     /// How many functions there are that flows have.
-    pub fn len(&self) -> usize {
-        self.known.len()
+    pub fn used(&self) -> usize {
+        self.known.values().filter(|program| program.count > 0).count()
+    }
+
+    /// Whether there are none, not even such that flows had a moment ago.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
 
     pub fn find(&self, content: &Content) -> Option<u32> {
@@ -149,7 +154,7 @@ mod tests {
         assert_eq!((programs.find(&text("a")), programs.find(&text("b"))), (Some(a), Some(b)));
         sleep(GRACE);
         assert_eq!(programs.take_unused(), [b]);
-        assert_eq!((programs.find(&text("b")), programs.len()), (None, 1));
+        assert_eq!((programs.find(&text("b")), programs.used()), (None, 1));
         programs.release(a);
         programs.hold(a);
         sleep(GRACE);
