@@ -46,6 +46,7 @@ pub use raw::{MapUse, Raw, RawProgram, raw};
 use allocate::Allocator;
 use caller_saves::CallerSaves;
 use frame::SlotOffsets;
+use moonhook_ir::kept::{self, Kept, References, Source};
 use moonhook_ir::{Function, MapId, MapKind, Module, Op, parallel};
 use order::Layout;
 use program::Code;
@@ -100,7 +101,10 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
 /// The code of all functions, none of which has a place yet.
 fn compile_all(module: &Module, large_frame: u32) -> Result<Vec<Code>, EmitError> {
     let compiled = parallel::map(module.functions.iter(), Allocator::default, |allocator, function| {
-        compile(module, function, allocator, large_frame)
+        match module.arena().is_some() && kept::is_kept(function) {
+            true => compile_kept(module, function, allocator, large_frame),
+            false => compile(module, function, allocator, large_frame),
+        }
     });
     compiled.into_iter().collect()
 }
@@ -127,6 +131,31 @@ fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Obj
 /// A frame with more bytes is worth the time to try for a smaller one: nested frames share [`frame::MAX_STACK`].
 const LARGE_FRAME: u32 = 256;
 
+/// The code of functions of general code.
+static KEPT: Kept<Code> = Kept::new();
+
+/// The same as [`compile`], once for equal functions.
+fn compile_kept(
+    module: &Module,
+    function: &Function,
+    allocator: &mut Allocator,
+    large_frame: u32,
+) -> Result<Code, EmitError> {
+    let mut detached = function.clone();
+    let references = References::detach(&mut detached);
+    let Some(maps) = references.maps_of(&module.maps) else {
+        return compile(module, function, allocator, large_frame);
+    };
+    let source = Source::of(&mut detached, maps, large_frame);
+    let mut code = KEPT.get(source, |_| {
+        let mut code = compile(module, function, allocator, large_frame)?;
+        code.detach(&references);
+        Ok(code)
+    })?;
+    code.attach(&references);
+    Ok(code)
+}
+
 /// One function, through all steps, to code without a place yet.
 fn compile(
     module: &Module,
@@ -134,6 +163,9 @@ fn compile(
     allocator: &mut Allocator,
     large_frame: u32,
 ) -> Result<Code, EmitError> {
+    // What breaks a rule is no program, and what would come of it could do anything that the kernel allows.
+    moonhook_ir::verify::verify(function)
+        .map_err(|error| EmitError::Malformed { problem: error.to_string() })?;
     let mut compile = |layout, rare_calls| compile_with(module, function, allocator, layout, rare_calls);
     if caller_saves::may_pay(module, function)
         && let Ok(code) = compile(Layout::Straight, true)
@@ -207,12 +239,7 @@ fn check(module: &Module) -> Result<(), EmitError> {
     if module.maps.iter().filter(|map| matches!(map.kind, MapKind::Arena { .. })).count() > 1 {
         return Err(EmitError::Malformed { problem: "more than one arena".into() });
     }
-    // What breaks a rule is no program, and what would come of it could do anything that the kernel allows.
-    module
-        .functions
-        .iter()
-        .try_for_each(moonhook_ir::verify::verify)
-        .map_err(|error| EmitError::Malformed { problem: error.to_string() })
+    Ok(())
 }
 
 /// How many maps the functions name. An arena is named by the instructions that compute addresses in it.

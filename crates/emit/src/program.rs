@@ -1,7 +1,8 @@
 //! Functions as code with its place in the object, and the names of sections.
 
-use crate::assemble::CodeWord;
-use moonhook_ir::{Map, MapKind, maps};
+use crate::assemble::{CodeWord, Reference};
+use moonhook_ir::kept::References;
+use moonhook_ir::{FunctionId, Map, MapId, MapKind, maps};
 
 /// The section of functions that are not programs.
 pub const TEXT: &str = ".text";
@@ -16,6 +17,31 @@ pub struct Code {
     pub offset: u32,
     /// The size of its stack frame in bytes.
     pub stack: u32,
+}
+
+impl Code {
+    /// Puts positions in `references` in the place of numbers in the module.
+    pub fn detach(&mut self, references: &References) {
+        self.for_each_reference(
+            |id| *id = references.function_position(*id).unwrap_or(*id),
+            |id| *id = references.map_position(*id).unwrap_or(*id),
+        );
+    }
+
+    /// Undoes [`Code::detach`].
+    pub fn attach(&mut self, references: &References) {
+        self.for_each_reference(|id| *id = references.function(*id), |id| *id = references.map(*id));
+    }
+
+    fn for_each_reference(&mut self, to_function: impl Fn(&mut FunctionId), to_map: impl Fn(&mut MapId)) {
+        for word in &mut self.words {
+            match &mut word.reference {
+                Some(Reference::Function(id) | Reference::Callback(id)) => to_function(id),
+                Some(Reference::Data(id) | Reference::Map(id)) => to_map(id),
+                Some(Reference::Kernel(_) | Reference::Field(..)) | None => {}
+            }
+        }
+    }
 }
 
 /// The section name and contents of a data map. libbpf makes a map of each section whose name begins so.

@@ -54,7 +54,7 @@ pub struct Loc {
     pub line: u32,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Function {
     /// A C identifier, unique in the module.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct Function {
     pub for_result: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FunctionKind {
     /// An entry point in the ELF section of that name (`xdp`, `tc`, …), which tells libbpf the program type.
     Program { section: String },
@@ -79,7 +79,7 @@ pub enum FunctionKind {
     Subprogram { global: bool, context: Option<String> },
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct BlockData {
     pub params: Vec<Value>,
     pub insts: Vec<Inst>,
@@ -88,7 +88,7 @@ pub struct BlockData {
     pub cold: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Inst {
     pub op: Op,
     /// Present exactly if the operation has a result.

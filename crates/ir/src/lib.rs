@@ -16,6 +16,7 @@ pub mod eval;
 mod function;
 pub mod graph;
 pub mod helper;
+pub mod kept;
 pub mod kernel_field;
 pub mod maps;
 mod module;

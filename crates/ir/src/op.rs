@@ -10,7 +10,7 @@ pub enum Operand {
     Imm(i32),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Op {
     Const(i64),
     /// 64-bit arithmetic. Pointer arithmetic is `Add` with the pointer on the left.

@@ -3,13 +3,13 @@
 use crate::{Block, Condition, Operand, Value};
 
 /// A jump's target and the arguments for its parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Target {
     pub block: Block,
     pub args: Vec<Value>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Terminator {
     Jump(Target),
     Branch {

@@ -36,7 +36,9 @@ mod values;
 pub mod without_arena;
 
 pub use around::Around;
+use moonhook_ir::kept::{self, Kept, References, Source};
 use moonhook_ir::{Function, Module, parallel};
+use std::convert::Infallible;
 
 /// A pass by its name: gives whether it changed anything.
 pub struct Pass {
@@ -71,12 +73,9 @@ const ROUNDS: usize = 6;
 /// Optimises every function, drops calls that turn out to be of no use, and combines functions of programs that have too many
 /// ([`combine`]).
 pub fn optimise(module: &mut Module) {
-    let (functions, around) = Around::of(module);
-    parallel::map(functions.iter_mut(), || (), |_, function| optimise_function(function, &around));
+    optimise_each(module, |_| true);
     while let Some(changed) = unused_calls::run(module) {
-        let (functions, around) = Around::of(module);
-        let changed = functions.iter_mut().zip(changed).filter(|(_, changed)| *changed);
-        changed.for_each(|(function, _)| optimise_function(function, &around));
+        optimise_each(module, |index| changed[index]);
     }
     if module.arena().is_none() {
         let (functions, around) = Around::of(module);
@@ -110,6 +109,43 @@ pub fn optimise_function(function: &mut Function, around: &Around) {
             break;
         }
         settle(function, around);
+    }
+}
+
+/// Optimises the functions with these numbers.
+fn optimise_each(module: &mut Module, is_meant: impl Fn(usize) -> bool) {
+    let has_arena = module.arena().is_some();
+    let (functions, around) = Around::of(module);
+    let optimise = |function: &mut Function| match has_arena && kept::is_kept(function) {
+        true => optimise_kept(function, &around),
+        false => optimise_function(function, &around),
+    };
+    let meant: Vec<&mut Function> =
+        functions.iter_mut().enumerate().filter(|(index, _)| is_meant(*index)).map(|(_, f)| f).collect();
+    parallel::map(meant.into_iter(), || (), |_, function| optimise(function));
+}
+
+/// What functions of general code were and what came of them.
+static KEPT: Kept<Function> = Kept::new();
+
+/// The same as [`optimise_function`], once for equal functions.
+fn optimise_kept(function: &mut Function, around: &Around) {
+    let references = References::detach(function);
+    match references.maps_of(around.maps) {
+        Some(maps) => {
+            let source = Source::of(function, maps, 0);
+            let optimised = KEPT.get(source, |source| {
+                let mut function = source.function.clone();
+                optimise_function(&mut function, &Around { maps: &source.maps });
+                Ok::<_, Infallible>(function)
+            });
+            *function = optimised.unwrap_or_else(|never| match never {});
+            references.attach(function);
+        }
+        None => {
+            references.attach(function);
+            optimise_function(function, around);
+        }
     }
 }
 
