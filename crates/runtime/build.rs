@@ -1,12 +1,26 @@
 //! Puts the files of `lua` and `prelude` into the crate: two tables of name and text, by name.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs, io};
 
+/// The texts between quotes in a file of runtime Lua, where `\\z` is the only escape: the text goes on in the next line. Some stand in
+/// comments, which does no harm.
+fn texts(file: &str) -> Vec<String> {
+    let parts: Vec<&str> = file
+        .split("\\z\n")
+        .enumerate()
+        .map(|(n, part)| if n == 0 { part } else { part.trim_start() })
+        .collect();
+    let joined = parts.concat();
+    joined.lines().flat_map(|line| line.split('"').skip(1).step_by(2)).map(str::to_string).collect()
+}
+
 fn main() -> io::Result<()> {
     let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     let mut tables = String::new();
+    let mut all_texts = BTreeSet::new();
     for (constant, folder) in [("ROUTINES", "lua"), ("PRELUDE", "prelude")] {
         println!("cargo:rerun-if-changed={folder}");
         let path = Path::new(&root).join(folder);
@@ -17,6 +31,9 @@ fn main() -> io::Result<()> {
         let _ = writeln!(tables, "/// The files of `{folder}`, by name.");
         let _ = writeln!(tables, "pub const {constant}: &[SourceFile] = &[");
         for file in files {
+            if constant == "ROUTINES" {
+                all_texts.extend(texts(&fs::read_to_string(&file)?));
+            }
             let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
             // The folder is left to the compiler: what is made here stays right when the target directory moves.
             let text = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})", format!("/{name}"));
@@ -24,5 +41,8 @@ fn main() -> io::Result<()> {
         }
         tables.push_str("];\n");
     }
+    let _ = writeln!(tables, "/// The texts that routines can mention, sorted.");
+    let all_texts: Vec<String> = all_texts.into_iter().collect();
+    let _ = writeln!(tables, "pub const TEXTS_OF_ROUTINES: &[&str] = &{all_texts:?};");
     fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("sources.rs"), tables)
 }

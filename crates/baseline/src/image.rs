@@ -2,11 +2,10 @@
 //!
 //! Addresses are offsets from the start of the arena. Equal texts and equal constants are there once.
 
+use moonhook_runtime::image::TEXTS;
 use moonhook_runtime::layout::*;
+use moonhook_runtime::texts;
 use std::collections::{BTreeMap, HashMap};
-
-/// The bytes below the first address that is given out: no address, and the nil at [`ADDR_NIL`].
-const RESERVED: usize = 64;
 
 /// Bytes behind the last object that word-wise loops may read.
 const MARGIN: usize = 64;
@@ -19,7 +18,10 @@ pub struct Image {
 
 impl Image {
     pub fn new() -> Image {
-        Image { bytes: vec![0; RESERVED], texts: HashMap::new(), values: HashMap::new() }
+        let of_routines = texts::all();
+        let mut bytes = vec![0; TEXTS];
+        bytes.extend(&of_routines.bytes);
+        Image { bytes, texts: of_routines.payloads.clone(), values: HashMap::new() }
     }
 
     /// Reserves zeroed bytes at a multiple of 8; gives the address.

@@ -2,6 +2,9 @@
 
 use crate::layout::*;
 
+/// Where the texts of routines stand ([`crate::texts`]); what is below is no address, and the nil at [`ADDR_NIL`].
+pub const TEXTS: usize = 64;
+
 /// A value: tag and payload.
 pub type Value = (i64, u64);
 

@@ -15,8 +15,11 @@ mod prelude;
 #[cfg(feature = "simulate")]
 pub mod simulate;
 pub mod sources;
+mod templates;
+pub mod texts;
 
-pub use compile::{CompileError, Host, compile, is_routine, routine_names};
+pub use compile::{CompileError, Host, is_routine, routine_names};
 pub use hash::{text_hash, value_hash};
 pub use library::{Function, find_function, routine_name};
 pub use prelude::{Prelude, prelude};
+pub use templates::compile;
