@@ -5,7 +5,7 @@ use crate::{EngineError, Form, Settings};
 use moonhook_diagnostic::Place;
 use moonhook_emit::{EmitError, FunctionReport, Object};
 use moonhook_hook::Hook;
-use moonhook_ir::{Function, MapKind, Module, PAGE};
+use moonhook_ir::{Function, MapKind, Module, PAGE, parallel};
 use moonhook_snapshot::Snapshot;
 use moonhook_specialise::Learned;
 use serde::Serialize;
@@ -100,7 +100,9 @@ pub fn lower(
     moonhook_specialise::compare_marks(&mut module, snapshot);
     warn_of_members(&mut module, snapshot);
     // Passes take for granted that the rules hold.
-    let checked = module.functions.iter().try_for_each(moonhook_ir::verify::verify);
+    let checked =
+        parallel::map(module.functions.iter(), || (), |_, function| moonhook_ir::verify::verify(function));
+    let checked = checked.into_iter().collect::<Result<(), _>>();
     checked.map_err(|error| EmitError::Malformed { problem: error.to_string() })?;
     Ok(module)
 }

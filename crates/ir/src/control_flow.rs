@@ -94,15 +94,17 @@ impl Function {
         let mut seen = vec![false; self.blocks.len()];
         let mut stack = vec![(Block(0), 0)];
         seen[0] = true;
-        while let Some((block, next)) = stack.pop() {
+        while let Some((block, next)) = stack.last_mut() {
+            let block = *block;
             let Some((terminator, _)) = &self.block(block).terminator else {
                 return Err(format!("{block} has no terminator"));
             };
-            let Some(target) = terminator.target(next) else {
+            let Some(target) = terminator.target(*next) else {
                 order.push(block);
+                stack.pop();
                 continue;
             };
-            stack.push((block, next + 1));
+            *next += 1;
             let Some(data) = self.blocks.get(target.block.index()) else {
                 return Err(format!("{block} jumps to {}, which does not exist", target.block));
             };

@@ -1,7 +1,6 @@
 //! Checks a function's invariants. Run on every function in tests and debug builds, between all passes.
 
 use crate::*;
-use std::collections::HashMap;
 
 /// What a malformed function violates, in words, with block and value numbers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,12 +17,12 @@ pub fn verify(function: &Function) -> Result<(), VerifyError> {
 }
 
 fn check(function: &Function) -> Result<(), String> {
-    let mut defined: HashMap<Value, (usize, usize)> = HashMap::new();
+    let mut defined: Vec<Option<(u32, u32)>> = vec![None; function.value_count as usize];
     let mut define = |value: Value, block: usize, position: usize| {
-        if value.0 >= function.value_count {
+        let Some(known) = defined.get_mut(value.index()) else {
             return Err(format!("{value} is not below the function's value count"));
-        }
-        match defined.insert(value, (block, position)) {
+        };
+        match known.replace((block as u32, position as u32)) {
             None => Ok(()),
             Some(_) => Err(format!("{value} is defined twice")),
         }
@@ -56,10 +55,10 @@ fn check(function: &Function) -> Result<(), String> {
         if !flow.is_reachable(here) {
             continue; // unreachable: removed by the passes
         }
-        let used = |value: Value, position: usize| match defined.get(&value) {
+        let used = |value: Value, position: usize| match defined.get(value.index()).copied().flatten() {
             None => Err(format!("b{index}: {value} is used but not defined")),
-            Some(&(at, from)) if at == index && from <= position => Ok(()),
-            Some(&(at, _)) if at != index && flow.dominates(Block(at as u32), here) => Ok(()),
+            Some((at, from)) if at == here.0 && from as usize <= position => Ok(()),
+            Some((at, _)) if at != here.0 && flow.dominates(Block(at), here) => Ok(()),
             Some(_) => Err(format!("b{index}: the use of {value} is not dominated by its definition")),
         };
         for (position, inst) in block.insts.iter().enumerate() {
@@ -86,8 +85,12 @@ fn cycle_without_may_goto(function: &Function, flow: &ControlFlow) -> Option<Blo
         Done,
     }
     let mut state = vec![State::New; function.blocks.len()];
-    for &start in &flow.order {
-        let mut stack = vec![(start, 0)];
+    let mut stack = Vec::new();
+    for &start in flow.order.iter() {
+        if state[start.index()] != State::New {
+            continue;
+        }
+        stack.push((start, 0));
         while let Some((block, next)) = stack.pop() {
             if next == 0 && state[block.index()] != State::New {
                 continue;
