@@ -55,7 +55,8 @@ fn is_free(op: &Op, free: &[bool]) -> bool {
 
 /// Removes the calls whose results have no use; marks the functions that they called in `dropped`.
 fn remove_calls(function: &mut Function, free: &[bool], dropped: &mut [bool]) -> bool {
-    let calls = |inst: &Inst| matches!(inst.op, Op::Call { .. });
+    let is_free = |callee: FunctionId| free.get(callee.0 as usize) == Some(&true);
+    let calls = |inst: &Inst| matches!(inst.op, Op::Call { function, .. } if is_free(function));
     if !function.blocks.iter().any(|block| block.insts.iter().any(calls)) {
         return false;
     }

@@ -7,8 +7,16 @@ use moonhook_ir::*;
 /// one more for so many instructions.
 const UNSHARED: usize = 500;
 
+/// What two functions were before they became one.
+pub struct Alone {
+    first: usize,
+    other: usize,
+    /// How many the first one calls.
+    callees: usize,
+    frame: u32,
+}
+
 /// The calls of a module. Functions that were combined are one, under the index of the first.
-#[derive(Clone)]
 pub struct Calls {
     /// By function, each once.
     callees: Vec<Vec<usize>>,
@@ -18,6 +26,8 @@ pub struct Calls {
     referenced: Vec<bool>,
     /// By function: frames in the longest chain of calls that starts there.
     heights: Vec<usize>,
+    /// The functions by height: each behind those that it calls.
+    upwards: Vec<usize>,
     /// Instructions.
     sizes: Vec<usize>,
     /// By function, the bytes of its frame at the place where most are needed, by estimate; 0 as long as they are not known.
@@ -53,12 +63,15 @@ impl Calls {
             callees.push(called);
         }
         let heights = heights(&callees)?;
+        let mut upwards: Vec<usize> = (0..count).collect();
+        upwards.sort_by_key(|index| heights[*index]);
         let sizes = module.functions.iter().map(size).collect();
         Some(Calls {
             callees,
             sites,
             referenced,
             heights,
+            upwards,
             sizes,
             frames: vec![0; count],
             whole: (0..count).collect(),
@@ -66,7 +79,7 @@ impl Calls {
     }
 
     pub fn estimate_frames(&mut self, module: &Module) {
-        self.frames = module.functions.iter().map(frame::estimate).collect();
+        self.frames = parallel::map(module.functions.iter(), || (), |_, function| frame::estimate(function));
     }
 
     /// In how many places a function is called.
@@ -103,13 +116,23 @@ impl Calls {
         (0..reached.len()).filter(|index| reached[*index]).collect()
     }
 
-    /// Notes that two functions of the same height become one.
-    pub fn combine(&mut self, first: usize, other: usize) {
+    /// Notes that two functions of the same height become one; gives what [`Calls::separate`] takes.
+    pub fn combine(&mut self, first: usize, other: usize) -> Alone {
         let callees = std::mem::take(&mut self.callees[other]);
+        let alone = Alone { first, other, callees: self.callees[first].len(), frame: self.frames[first] };
         self.callees[first].extend(callees);
         self.frames[first] = self.frames[first].max(self.frames[other]);
         self.sizes[first] += self.sizes[other];
         self.whole[other] = first;
+        alone
+    }
+
+    /// Undoes the last [`Calls::combine`].
+    pub fn separate(&mut self, Alone { first, other, callees, frame }: Alone) {
+        self.callees[other] = self.callees[first].split_off(callees);
+        self.frames[first] = frame;
+        self.sizes[first] -= self.sizes[other];
+        self.whole[other] = other;
     }
 
     /// Whether a function is one made of several.
@@ -119,11 +142,8 @@ impl Calls {
 
     /// Bytes of the frames of the largest chain of calls, by estimate.
     pub fn deepest(&self) -> u32 {
-        // Callees have smaller heights than their callers.
-        let mut order: Vec<usize> = (0..self.callees.len()).collect();
-        order.sort_by_key(|index| self.heights[*index]);
-        let mut bytes = vec![0; order.len()];
-        for index in order {
+        let mut bytes = vec![0; self.upwards.len()];
+        for &index in &self.upwards {
             let below = self.callees[index].iter().map(|callee| bytes[self.whole[*callee]]);
             bytes[index] = self.frame(index) + below.max().unwrap_or(0);
         }

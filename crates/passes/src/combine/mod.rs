@@ -135,12 +135,11 @@ fn first_group(members: &[usize], calls: &mut Calls, most: u32, wanted: usize) -
         if group.len() == wanted {
             break;
         }
-        let before = calls.clone();
-        calls.combine(group[0], *member);
+        let alone = calls.combine(group[0], *member);
         if calls.deepest() <= most {
             group.push(*member);
         } else {
-            *calls = before;
+            calls.separate(alone);
         }
     }
     group
