@@ -12,6 +12,8 @@ use crate::{Options, builtins, meta_fields, trace, traced_kinds};
 use moonhook_library::methods_of;
 use moonhook_packet::protocols::{self, Protocol, inner, member, protocol, protocols, texts};
 use moonhook_snapshot::Snapshot;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// What the fields of that name are of packets, headers, events and structures, whichever it is.
 pub fn kinds_of(snapshot: &Snapshot, options: &Options, structures: &Structures, name: &str) -> Seen {
@@ -39,18 +41,36 @@ pub fn owner(object: &Object) -> &'static str {
     }
 }
 
+/// What protocols are called, and their fields: rows are made anew each time that they are asked for.
+struct Names {
+    protocols: Vec<&'static str>,
+    headers: Vec<&'static str>,
+    /// By protocol, those inside of packets among them.
+    fields: FxHashMap<&'static str, Vec<&'static str>>,
+}
+
+static NAMES: LazyLock<Names> = LazyLock::new(|| {
+    let protocols = protocols::<Context<'static>>();
+    let inside = inner::protocols::<Context<'static>>();
+    let fields = |protocol: &Protocol<Context<'static>>| {
+        (protocol.name, protocol.fields.iter().map(|field| field.name).collect())
+    };
+    Names {
+        protocols: protocols.iter().map(|protocol| protocol.name).collect(),
+        headers: protocols::headers::<Context<'static>>().map(|protocol| protocol.name).collect(),
+        fields: protocols.iter().chain(&inside).map(fields).collect(),
+    }
+});
+
 /// Whether the object has a field or a method of that name.
 pub fn has_field(object: &Object, name: &[u8]) -> bool {
-    let is = |known: &str| known.as_bytes() == name;
-    match object {
-        Object::Header(header) => {
-            let is_field =
-                |known: Protocol<Context<'static>>| known.fields.iter().any(|field| is(field.name));
-            protocol(header).is_some_and(is_field) || method(object, name).is_some()
-        }
-        Object::Packet if protocols::<Context<'static>>().iter().any(|protocol| is(protocol.name)) => true,
-        _ => method(object, name).is_some(),
-    }
+    let is = |known: &&str| known.as_bytes() == name;
+    let is_field = match object {
+        Object::Header(header) => NAMES.fields.get(header).is_some_and(|fields| fields.iter().any(is)),
+        Object::Packet => NAMES.protocols.iter().any(is),
+        _ => false,
+    };
+    is_field || method(object, name).is_some()
 }
 
 /// The canonical name of the object's method of that name.
@@ -97,7 +117,7 @@ pub fn field(context: &mut Context<'_>, object: &Object, name: &[u8]) -> Result<
 
 /// The names of all headers that are objects.
 pub fn headers() -> impl Iterator<Item = &'static str> {
-    protocols::headers::<Context<'static>>().map(|protocol| protocol.name)
+    NAMES.headers.iter().copied()
 }
 
 /// The names of all fields, of packets and of headers, that are strings of any content.

@@ -67,35 +67,45 @@ pub use tunnel::{Carrier, Failed, Ports, encap};
 
 /// All of them, and what else packets have.
 pub fn protocols<M: Machine>() -> Vec<Protocol<M>> {
-    let mut all = vec![
-        eth::protocol(),
-        vlan::protocol(),
-        arp::protocol(),
-        ip::protocol(),
-        tcp::protocol(),
-        udp::protocol(),
-        icmp::protocol(),
-        payload::protocol(),
-        tls::protocol(),
-        peer::protocol(),
-        dns::protocol(),
-        http::protocol(),
-        sctp::protocol(),
-        gre::protocol(),
-        vxlan::protocol(),
-        mpls::protocol(),
-        dhcp::protocol(),
-        quic::protocol(),
-        inner::protocol(),
-    ];
-    all.extend([meta::protocol(), ct::protocol()]);
-    all.extend(metadata::protocols());
-    all
+    rows().into_iter().map(|(_, protocol)| protocol()).chain(metadata::protocols()).collect()
+}
+
+/// What makes a row.
+type Row<M> = fn() -> Protocol<M>;
+
+/// By name, the rows of files that have one.
+fn rows<M: Machine>() -> [(&'static str, Row<M>); 21] {
+    [
+        ("eth", eth::protocol),
+        ("vlan", vlan::protocol),
+        ("arp", arp::protocol),
+        ("ip", ip::protocol),
+        ("tcp", tcp::protocol),
+        ("udp", udp::protocol),
+        ("icmp", icmp::protocol),
+        ("payload", payload::protocol),
+        ("tls", tls::protocol),
+        ("peer", peer::protocol),
+        ("dns", dns::protocol),
+        ("http", http::protocol),
+        ("sctp", sctp::protocol),
+        ("gre", gre::protocol),
+        ("vxlan", vxlan::protocol),
+        ("mpls", mpls::protocol),
+        ("dhcp", dhcp::protocol),
+        ("quic", quic::protocol),
+        (inner::NAME, inner::protocol),
+        (meta_record::RECORD, meta::protocol),
+        ("ct", ct::protocol),
+    ]
 }
 
 /// What a packet has of that name.
 pub fn member<M: Machine>(name: &str) -> Option<Protocol<M>> {
-    protocols().into_iter().find(|protocol| protocol.name == name)
+    match rows().into_iter().find(|(known, _)| *known == name) {
+        Some((_, protocol)) => Some(protocol()),
+        None => metadata::protocols().into_iter().find(|protocol| protocol.name == name),
+    }
 }
 
 /// All headers, those inside of packets among them.
