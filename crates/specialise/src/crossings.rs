@@ -20,22 +20,16 @@ use moonhook_ir::{
 use origins::Origins;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Hides what comparisons look at; `opaque` is a writable zero.
-pub fn hide(function: &mut Function, opaque: MapId) {
-    let Ok(flow) = ControlFlow::new(function) else { return };
-    let headers: Vec<Block> =
-        flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
-    if headers.is_empty() {
-        return;
-    }
-    let pointers = pointers(function, &flow);
+/// Hides what comparisons look at; `opaque` is a writable zero. Goes by the function's graph and the heads of its loops.
+pub fn hide(function: &mut Function, (flow, headers): (&ControlFlow, &[Block]), opaque: MapId) {
+    let pointers = pointers(function, flow);
     let proving = addends(function, &pointers);
     let defined_in = Definitions::of(function);
-    let origins = Origins::find(function, &flow, &pointers);
+    let origins = Origins::find(function, flow, &pointers);
     let mut crossings = Crossings {
-        loops: Loops::find(function, &flow, &headers),
+        loops: Loops::find(function, flow, headers),
         defined_in,
-        flow: &flow,
+        flow,
         pointers,
         proving,
         origins,
@@ -231,7 +225,8 @@ b7():
     #[test]
     fn what_crosses_a_loop_is_compared_as_a_copy() {
         let mut function = parse_function(CARRIED).unwrap();
-        hide(&mut function, MapId(0));
+        let flow = ControlFlow::new(&function).unwrap();
+        hide(&mut function, (&flow, &[Block(2)]), MapId(0));
         assert_eq!(moonhook_ir::verify::verify(&function), Ok(()), "{function}");
         let hidden = |block: usize| {
             let data = &function.blocks[block];

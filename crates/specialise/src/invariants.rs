@@ -13,14 +13,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Makes the invariants of all loops unknown; `opaque` is a writable zero. The function must not have been optimised: each
 /// loop is entered by one jump.
 pub fn make_unknown(function: &mut Function, opaque: MapId) {
-    crate::crossings::hide(function, opaque);
     let Ok(flow) = ControlFlow::new(function) else { return };
+    let headers: Vec<Block> =
+        flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
+    if headers.is_empty() {
+        return;
+    }
+    // What is hidden changes no jump.
+    crate::crossings::hide(function, (&flow, &headers), opaque);
     let pointers = pointers(function, &flow);
     let mut defined_in = Definitions::of(function);
-    for header in flow.order.clone() {
-        if !flow.is_loop_header(header) {
-            continue;
-        }
+    for header in headers {
         let body = natural_loop(&flow, header);
         let outside: Vec<Block> =
             flow.predecessors(header).iter().copied().filter(|block| !body.contains(block)).collect();

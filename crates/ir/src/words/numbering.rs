@@ -5,7 +5,8 @@
 
 use super::Word;
 use crate::{BinaryOp, Value};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Values by what they are.
@@ -13,8 +14,8 @@ use std::rc::Rc;
 pub struct Same {
     /// For a value the first one that is the same.
     first: BTreeMap<Value, Value>,
-    computed: HashMap<Computed, Value>,
-    read: HashMap<Rc<Read>, Value>,
+    computed: FxHashMap<Computed, Value>,
+    read: FxHashMap<Rc<Read>, Value>,
     /// Keys of `computed` and `read` by their values.
     keys: BTreeMap<Value, Keys>,
     /// Counts what may change the packet between two reads.

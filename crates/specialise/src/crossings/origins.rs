@@ -3,59 +3,80 @@
 use moonhook_ir::{
     Condition, ControlFlow, Function, Inst, Op, Operand, Pointers, Terminator, UnaryOp, Value,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What numbers are computed from. Values that passes may take for one have the first of them as their name; a number that is not
-/// computed has none or its own.
+/// computed has none or its own. All is by the values' numbers; those that are made later have nothing.
 pub struct Origins {
-    names: FxHashMap<Value, Value>,
+    names: Vec<Value>,
+    /// All values of a name, where there are several.
     alike: FxHashMap<Value, Vec<Value>>,
     /// The operands of arithmetic, but for those of addresses, by names.
-    sources: FxHashMap<Value, Vec<Value>>,
+    sources: Vec<Option<Operands>>,
     /// The names of `sources`, each behind its own operands.
     order: Vec<Value>,
     /// Computed from something of which the verifier may know more on one path than on another.
-    varying: FxHashSet<Value>,
+    varying: Vec<bool>,
     /// Not computed, and known alike on every path to its only comparison.
-    once: FxHashSet<Value>,
+    once: Vec<bool>,
+}
+
+/// The values that an operation of arithmetic uses.
+#[derive(Clone, Copy)]
+struct Operands {
+    values: [Value; 2],
+    count: usize,
+}
+
+impl Operands {
+    fn of(op: &Op, name: impl Fn(Value) -> Value) -> Operands {
+        let mut operands = Operands { values: [Value::NONE; 2], count: 0 };
+        op.for_each_value(|value| {
+            operands.values[operands.count] = name(value);
+            operands.count += 1;
+        });
+        operands
+    }
 }
 
 impl Origins {
     pub fn find(function: &Function, flow: &ControlFlow, pointers: &Pointers) -> Origins {
+        let count = function.value_count as usize;
         let mut origins = Origins {
-            names: FxHashMap::default(),
+            names: (0..function.value_count).map(Value).collect(),
             alike: FxHashMap::default(),
-            sources: FxHashMap::default(),
+            sources: vec![None; count],
             order: Vec::new(),
-            varying: FxHashSet::default(),
-            once: FxHashSet::default(),
+            varying: vec![false; count],
+            once: vec![false; count],
         };
         let mut known: FxHashMap<Key, Value> = FxHashMap::default();
         for inst in flow.order.iter().flat_map(|block| &function.block(*block).insts) {
             let Some(result) = inst.result else { continue };
             let key = key(&inst.op, &|value| origins.name(value));
             let name = key.map_or(result, |key| *known.entry(key).or_insert(result));
-            origins.names.insert(result, name);
-            origins.alike.entry(name).or_default().push(result);
+            if name != result {
+                origins.names[result.index()] = name;
+                origins.alike.entry(name).or_insert_with(|| vec![name]).push(result);
+            }
             let computed = matches!(inst.op, Op::Binary(..) | Op::Unary(..)) && !pointers.contains(&result);
-            if computed && !origins.sources.contains_key(&name) {
-                let mut of = Vec::new();
-                inst.op.for_each_value(|value| of.push(origins.name(value)));
-                origins.sources.insert(name, of);
+            if computed && origins.sources[name.index()].is_none() {
+                let operands = Operands::of(&inst.op, |value| origins.name(value));
+                origins.sources[name.index()] = Some(operands);
                 origins.order.push(name);
             }
         }
         origins.once = origins.unknown_and_compared_once(function);
-        for name in &origins.order {
-            if origins.sources[name].iter().any(|source| origins.varies(*source)) {
-                origins.varying.insert(*name);
-            }
+        for index in 0..origins.order.len() {
+            let name = origins.order[index];
+            let varies = origins.sources(name).iter().any(|source| origins.varies(*source));
+            origins.varying[name.index()] = varies;
         }
         origins
     }
 
     pub fn name(&self, value: Value) -> Value {
-        self.names.get(&value).copied().unwrap_or(value)
+        self.names.get(value.index()).copied().unwrap_or(value)
     }
 
     /// Values that may be the named one.
@@ -65,36 +86,43 @@ impl Origins {
 
     /// The names of what the named number is computed from.
     pub fn sources(&self, name: Value) -> &[Value] {
-        self.sources.get(&name).map_or(&[], Vec::as_slice)
+        self.operands(name).map_or(&[], |operands| &operands.values[..operands.count])
     }
 
     /// Whether the verifier may know more of the named number on one path than on another.
     pub fn varies(&self, name: Value) -> bool {
-        match self.sources.contains_key(&name) {
-            true => self.varying.contains(&name),
-            false => !self.once.contains(&name),
+        let is = |set: &[bool]| set.get(name.index()).copied().unwrap_or(false);
+        match self.operands(name).is_some() {
+            true => is(&self.varying),
+            false => !is(&self.once),
         }
     }
 
+    fn operands(&self, name: Value) -> Option<&Operands> {
+        self.sources.get(name.index())?.as_ref()
+    }
+
     /// The names of results of loads and calls that one comparison looks at, or at what is computed from them, and of constants.
-    fn unknown_and_compared_once(&self, function: &Function) -> FxHashSet<Value> {
+    fn unknown_and_compared_once(&self, function: &Function) -> Vec<bool> {
         let mut compared = self.comparisons(function);
         for name in self.order.iter().rev() {
-            let Some(by) = compared.get(name).copied() else { continue };
+            let Some(by) = compared[name.index()] else { continue };
             self.sources(*name).iter().for_each(|source| note(&mut compared, *source, by));
         }
         let is_once = |inst: &&Inst| match (&inst.op, inst.result) {
             (Op::Load { .. } | Op::Helper { .. } | Op::Call { .. }, Some(result)) => {
-                matches!(compared.get(&self.name(result)), Some(Looked::By(_)))
+                matches!(compared[self.name(result).index()], Some(Looked::By(_)))
             }
             (op, _) => matches!(op, Op::Const(_)),
         };
         let insts = function.blocks.iter().flat_map(|block| &block.insts).filter(is_once);
-        insts.filter_map(|inst| inst.result).map(|result| self.name(result)).collect()
+        let mut once = vec![false; self.names.len()];
+        insts.filter_map(|inst| inst.result).for_each(|result| once[self.name(result).index()] = true);
+        once
     }
 
     /// By name, the comparisons that look at the value itself.
-    fn comparisons(&self, function: &Function) -> FxHashMap<Value, Looked> {
+    fn comparisons(&self, function: &Function) -> Vec<Option<Looked>> {
         let conditions = function.blocks.iter().flat_map(|block| {
             let within = block.insts.iter().filter_map(|inst| match &inst.op {
                 Op::Compare(condition) => Some(condition),
@@ -106,7 +134,7 @@ impl Origins {
             };
             within.chain(last)
         });
-        let mut compared = FxHashMap::default();
+        let mut compared = vec![None; self.names.len()];
         for (number, condition) in conditions.enumerate() {
             Condition::for_each_value(condition, |value| {
                 note(&mut compared, self.name(value), Looked::By(number));
@@ -124,8 +152,8 @@ enum Looked {
     Often,
 }
 
-fn note(compared: &mut FxHashMap<Value, Looked>, name: Value, by: Looked) {
-    let looked = compared.entry(name).or_insert(by);
+fn note(compared: &mut [Option<Looked>], name: Value, by: Looked) {
+    let looked = compared[name.index()].get_or_insert(by);
     if *looked != by {
         *looked = Looked::Often;
     }
