@@ -37,7 +37,7 @@ pub use control_flow::ControlFlow;
 pub use function::*;
 pub use kernel_field::{FieldContent, FieldFact, KernelField};
 pub use module::*;
-pub use needed::needed_values;
+pub use needed::{Sources, needed_values};
 pub use op::*;
 pub use parse::{ParseError, parse, parse_function};
 pub use pointers::Pointers;

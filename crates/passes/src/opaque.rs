@@ -18,23 +18,26 @@ pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     }
     let Ok(flow) = ControlFlow::new(function) else { return false };
     let before_loops = before_loops(function, &flow);
+    let late = flow.order.iter().filter(|block| !before_loops[block.index()]);
+    let hides = |inst: &Inst| match (&inst.op, inst.result) {
+        (Op::Binary(BinaryOp::Xor, zero, Operand::Value(hidden)), Some(result)) if opaque.is_zero(*zero) => {
+            Some((*hidden, result))
+        }
+        _ => None,
+    };
+    let hidden: Vec<(Value, Value)> =
+        late.flat_map(|block| &function.block(*block).insts).filter_map(hides).collect();
+    if hidden.is_empty() {
+        return false;
+    }
     let decisive = Decisive::find(function);
     let (definitions, passed) = (definitions(function), passed(function));
     let is_alike =
         |hidden: Value, result: Value| is_one_number(&definitions, hidden) && !passed[result.index()];
     let mut replacements = Replacements::new(function);
-    for block in &flow.order {
-        if before_loops[block.index()] {
-            continue;
-        }
-        for inst in &function.block(*block).insts {
-            if let (Op::Binary(BinaryOp::Xor, zero, Operand::Value(hidden)), Some(result)) =
-                (&inst.op, inst.result)
-                && opaque.is_zero(*zero)
-                && (!decisive.contains(result) || is_alike(*hidden, result))
-            {
-                replacements.set(result, *hidden);
-            }
+    for (hidden, result) in hidden {
+        if !decisive.contains(result) || is_alike(hidden, result) {
+            replacements.set(result, hidden);
         }
     }
     replacements.apply(function)
@@ -151,8 +154,7 @@ impl Decisive {
     pub fn find(function: &Function) -> Self {
         let count = function.value_count as usize;
         let mut decisive = Decisive { values: vec![false; count], work: Vec::new() };
-        // What each value is made of.
-        let mut sources: Vec<Vec<Value>> = vec![Vec::new(); count];
+        let sources = Sources::of(function, |op| op.is_pure() && !matches!(op, Op::Compare(_)));
         let loaded = addresses_of_loaded_slots(function);
         for block in &function.blocks {
             for inst in &block.insts {
@@ -164,11 +166,7 @@ impl Decisive {
                         }
                     }
                     Op::Atomic { base, .. } => decisive.mark(*base),
-                    op if op.is_pure() && !matches!(op, Op::Compare(_)) => {
-                        if let Some(result) = inst.result {
-                            op.for_each_value(|value| sources[result.index()].push(value));
-                        }
-                    }
+                    op if op.is_pure() && !matches!(op, Op::Compare(_)) => {}
                     op => op.for_each_value(|value| decisive.mark(value)),
                 }
             }
@@ -179,18 +177,9 @@ impl Decisive {
                 Some((Terminator::Return(Operand::Value(value)), _)) => decisive.mark(*value),
                 _ => {}
             }
-            if let Some((terminator, _)) = &block.terminator {
-                terminator.for_each_target(|target| {
-                    let params = &function.block(target.block).params;
-                    params
-                        .iter()
-                        .zip(&target.args)
-                        .for_each(|(param, arg)| sources[param.index()].push(*arg));
-                });
-            }
         }
         while let Some(value) = decisive.work.pop() {
-            std::mem::take(&mut sources[value.index()]).into_iter().for_each(|source| decisive.mark(source));
+            sources.for_each(value, |source| decisive.mark(source));
         }
         decisive
     }

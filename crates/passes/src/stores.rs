@@ -33,7 +33,10 @@ pub(crate) fn run(function: &mut Function, _: &Around) -> bool {
         let mut contents = at_entry(&flow, block, &after);
         let mut again = Vec::new();
         places.follow(function.block(block), &mut contents, |index| again.push(index));
-        changed |= !again.is_empty();
+        if again.is_empty() {
+            continue;
+        }
+        changed = true;
         let mut index = 0..;
         function.block_mut(block).insts.retain(|_| index.next().is_none_or(|index| !again.contains(&index)));
     }
@@ -81,6 +84,8 @@ struct Places {
     /// By value: the slot whose address it is, and bytes from the slot's start.
     addresses: Vec<Option<(Slot, i32)>>,
     definitions: Vec<Definition>,
+    /// By value: it is stored to a slot.
+    stored: Vec<bool>,
 }
 
 impl Places {
@@ -92,7 +97,8 @@ impl Places {
                 addresses[result.index()] = Some((*slot, 0));
             }
         }
-        let mut places = Places { addresses, definitions };
+        let stored = vec![false; addresses.len()];
+        let mut places = Places { addresses, definitions, stored };
         // Sums of sums come after what they are made of in the list of values, or are not looked at.
         for value in 0..places.addresses.len() {
             if let Definition::Binary(BinaryOp::Add, base, Operand::Imm(imm)) = places.definitions[value]
@@ -105,6 +111,13 @@ impl Places {
         places.find_escapes(function, &mut escaped);
         for address in &mut places.addresses {
             *address = address.filter(|(slot, _)| !escaped[slot.index()]);
+        }
+        for inst in function.blocks.iter().flat_map(|block| &block.insts) {
+            if let Op::Store { base, value: Operand::Value(value), .. } = inst.op
+                && places.addresses[base.index()].is_some()
+            {
+                places.stored[value.index()] = true;
+            }
         }
         places
     }
@@ -136,7 +149,9 @@ impl Places {
     /// Goes through a block; calls `again` with the index of each store of what is there.
     fn follow(&self, block: &BlockData, contents: &mut Contents, mut again: impl FnMut(usize)) {
         let defined = |value: Value, contents: &mut Contents| {
-            contents.retain(|(_, known)| *known != Known::Value(value));
+            if self.stored[value.index()] {
+                contents.retain(|(_, known)| *known != Known::Value(value));
+            }
         };
         block.params.iter().for_each(|param| defined(*param, contents));
         for (index, inst) in block.insts.iter().enumerate() {
