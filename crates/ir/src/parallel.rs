@@ -1,6 +1,6 @@
 //! Work on many things at once, on as many threads as there are processors. What comes out does not depend on how many that are.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 
 /// With fewer items than this a thread costs more than it saves.
@@ -35,7 +35,7 @@ where
 {
     let threads = match items.len() {
         ..WORTH => 1,
-        count => std::thread::available_parallelism().map_or(1, usize::from).min(count / WORTH + 1),
+        count => processors().min(count / WORTH + 1),
     };
     let queue = Mutex::new(items.enumerate());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -61,6 +61,12 @@ where
     });
     results.sort_unstable_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// To find that out, files are read.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 #[cfg(test)]
