@@ -8,6 +8,7 @@ use crate::error::EmitError;
 use crate::isa::Word;
 use crate::program::Code;
 use crate::{Options, frame};
+use moonhook_hook::Hook;
 use moonhook_ir::{Function, FunctionId, FunctionKind, MapId, Module};
 use std::collections::HashMap;
 
@@ -78,6 +79,7 @@ fn raw_with(module: &Module, _: &Options, large_frame: u32) -> Result<Option<Raw
     for (number, function) in module.functions.iter().enumerate() {
         if let FunctionKind::Program { section } = &function.kind {
             let order = reached(&codes, number);
+            let section = Hook::section_in_objects(section);
             programs.push(program((module, &codes, &types), (function, section), &order, &mut btf));
         }
     }

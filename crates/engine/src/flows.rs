@@ -1,6 +1,7 @@
 //! Functions of flows: programs of their own, which have the tables, variables and events of the program that looks flows up.
 
 use crate::raw::{RawFunction, install_raw};
+use crate::settings::{has_kernel_types, possible_cpus};
 use crate::{Compiled, EngineError, Entry, Form, Kernel, Settings, Timings, duplicate, entries};
 use moonhook_control::{FlowMaker, FunctionId, MadeFunction};
 use moonhook_diagnostic::Diagnostic;
@@ -93,7 +94,13 @@ impl FlowCompiler {
         let is_alone = snapshot.hooks().len() == 1 && module.arena().is_none();
         let is_told = |callers: &Vec<(Caller, usize)>| callers.iter().all(|(caller, _)| caller.says_entry);
         let region = region_size(module).filter(|_| is_alone && callers.iter().all(is_told));
-        let settings = Settings { count_verdicts: false, ..settings.clone() };
+        // What is asked of the machine is asked once.
+        let settings = Settings {
+            count_verdicts: false,
+            cpus: Some(settings.cpus.unwrap_or_else(possible_cpus)),
+            kernel_types: Some(settings.kernel_types.unwrap_or_else(|| settings.arena && has_kernel_types())),
+            ..settings.clone()
+        };
         let (tables, decoder) = (snapshot.flows.clone(), decoder.clone());
         let events = Arc::default();
         Ok(Some(FlowCompiler {
@@ -202,17 +209,21 @@ impl FlowCompiler {
         let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let common = |module: &Module| self.common(&maps, module, table);
         let more = |module: &Module| self.common_without_object(&maps, module, table);
+        let mut reason = None;
         if settings.form != Some(Form::General) {
             match install_raw(snapshot, &settings, more) {
                 Ok(Some(made)) => return Ok(Installed::from_raw(made)),
                 Ok(None) => {}
                 Err(error) if error.is_of_form() && settings.form.is_none() => {
                     settings.form = Some(Form::General);
+                    reason = Some(error);
                 }
                 Err(error) => return Err(error),
             }
         }
-        let (compiled, program) = crate::install(snapshot, &settings, LogDetail::Nothing, common)?;
+        let installed = crate::install(snapshot, &settings, LogDetail::Nothing, common);
+        // Where there is neither form, a person can do something about what has no expanded one.
+        let (compiled, program) = installed.map_err(|error| reason.unwrap_or(error))?;
         let kept: Vec<String> =
             self.common(&maps, &compiled.module, table).into_iter().map(|(name, _)| name).collect();
         crate::tables::fill(&program, &compiled.module, &|map| kept.iter().any(|kept| kept == map))?;

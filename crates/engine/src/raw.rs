@@ -37,7 +37,7 @@ pub fn install_raw<'a>(
     let attempt = Attempt { bounded: settings.form.is_none(), ..Attempt::EXPANDED };
     let lowered = timed(&mut timings.lower, || lower(snapshot, settings, attempt, &mut Learned::default()));
     let mut module = lowered?;
-    timed(&mut timings.passes, || moonhook_passes::optimise(&mut module));
+    timed(&mut timings.passes, || moonhook_passes::optimise_soon(&mut module));
     if attempt.bounded {
         check_size(&module)?;
     }

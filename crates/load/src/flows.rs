@@ -169,14 +169,15 @@ impl Flows {
 
     /// The same arguments, with the handlers of flow tables in the place of these.
     pub(crate) fn with_handlers(&self, arguments: &[Value]) -> Vec<Value> {
-        let handler = |argument: &Value| match argument {
-            Value::Table(table) => match self.number_of(table) {
-                Some(number) => Value::Function(self.0.borrow().tables[number].handler.clone()),
-                None => argument.clone(),
-            },
-            _ => argument.clone(),
-        };
-        arguments.iter().map(handler).collect()
+        arguments.iter().map(|argument| self.handler_of(argument)).collect()
+    }
+
+    /// The handler of a flow table; any other value is left as it is.
+    pub(crate) fn handler_of(&self, value: &Value) -> Value {
+        match value.as_table().and_then(|table| self.number_of(table)) {
+            Some(number) => Value::Function(self.0.borrow().tables[number].handler.clone()),
+            None => value.clone(),
+        }
     }
 
     /// Changes the flows of load time.

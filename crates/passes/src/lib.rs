@@ -84,6 +84,27 @@ pub fn optimise(module: &mut Module) {
     combine::run(module);
 }
 
+/// The same in a fraction of the time, for code that is to run at once: passes that have something to do again mostly have little to do.
+pub fn optimise_soon(module: &mut Module) {
+    let (functions, around) = Around::of(module);
+    for function in functions {
+        for pass in (0..SOON).flat_map(|_| PASSES) {
+            (pass.run)(function, &around);
+            debug_assert_eq!(
+                moonhook_ir::verify::verify(function),
+                Ok(()),
+                "after {}\n{function}",
+                pass.name
+            );
+        }
+        spare_the_verifier(function, &around);
+    }
+    unused_calls::run(module);
+}
+
+/// Rounds of passes for code that is to run at once.
+const SOON: usize = 2;
+
 /// Passes for the kernel's verifier, in their order: what they add, others would take for superfluous. In general code it has
 /// little to follow.
 pub const LAST: &[Pass] = &[

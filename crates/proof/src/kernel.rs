@@ -44,8 +44,8 @@ pub struct Kernel {
     tables: Tables,
     decoder: Decoder,
     events: Option<Records>,
-    /// The functions of flows.
-    flows: Option<FlowsOfState>,
+    /// The functions of flows, which go with it.
+    _flows: Option<FlowsOfState>,
     /// Where all frames run: what belongs to a CPU, as the state of `math.random` does, goes on from frame to frame, as in real
     /// Lua.
     cpu: usize,
@@ -80,7 +80,7 @@ impl Kernel {
         let decoder = Decoder::new(&module);
         let flows = flows(loaded, (&module, &settings), (&program, &decoder))?;
         Ok(Kernel {
-            flows,
+            _flows: flows,
             events: events(&program)?,
             tables: Tables::new(loaded, &module),
             decoder,

@@ -113,6 +113,7 @@ fn agree_at(hook: &str, number: u64, elsewhere: &cases::Elsewhere) {
     for (folder, at_least) in [
         ("cases/addresses", 5),
         ("cases/errors", 5),
+        ("cases/flows", 2),
         ("cases/lengths", 3),
         ("cases/output", 5),
         ("cases/packet", 5),

@@ -6,6 +6,8 @@ use mlua::{Table, Value};
 use moonhook_hook::{Family, NETFILTER, NETFILTER_POINTS, NetfilterPlace, Place, Point};
 use moonhook_library::key;
 
+use crate::flows::Flows;
+
 pub(super) const MODULE: Module = Module { name: "netfilter", open };
 
 /// `NFPROTO_INET` (include/uapi/linux/netfilter.h): both families.
@@ -13,13 +15,14 @@ const INET: i64 = 1;
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
-    add_points(context, &table, "netfilter.register", registered)?;
+    let flows = context.registry.flows.clone();
+    add_points(context, &table, "netfilter.register", move |arguments| registered(arguments, &flows))?;
     add_detach(context, &table, "netfilter.detach", &[&NETFILTER])?;
     Ok(table)
 }
 
 /// What the first argument asks for: where, and the handler.
-fn registered(arguments: &[Value]) -> Result<(Vec<Point>, Value), String> {
+fn registered(arguments: &[Value], flows: &Flows) -> Result<(Vec<Point>, Value), String> {
     let Some(Value::Table(fields)) = arguments.first() else {
         return Err(type_error(arguments, 1, key("netfilter.register"), "table"));
     };
@@ -57,7 +60,7 @@ fn registered(arguments: &[Value]) -> Result<(Vec<Point>, Value), String> {
         let place = NetfilterPlace { family, number: number_of_point as u32, priority, defragments, mark };
         Point::at(&NETFILTER, Place::Netfilter(place))
     };
-    let handler = field(fields, "hook")?;
+    let handler = flows.handler_of(&field(fields, "hook")?);
     match &handler {
         Value::Function(_) => Ok((families.into_iter().map(point).collect(), handler)),
         other => Err(bad(other, "hook", "function")),
