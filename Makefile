@@ -7,7 +7,7 @@ CARGO_TARGET_DIR ?= target
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help demo test quick build install lint bench bench-wire fuzz soak kernels
+.PHONY: help demo test quick build install lint bench bench-update bench-wire fuzz soak kernels
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,10 @@ lint: ## check formatting and lints, warnings are errors
 bench: ## measure against hand-written C, Lua and LuaJIT; writes bench/results
 	@scripts/setup bench
 	@scripts/bench
+
+bench-update: ## measure how soon functions of flows take effect, and what they cost; writes bench/results
+	@scripts/setup bench
+	@scripts/bench --update
 
 bench-wire: ## measure DoS mitigation, router and load balancer with frames that travel, next to C, nft and the kernel
 	@scripts/setup bench

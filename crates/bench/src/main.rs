@@ -24,6 +24,7 @@ mod rounds;
 mod routes;
 mod running;
 mod script;
+mod update;
 mod wire;
 mod works;
 
@@ -36,6 +37,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::contest::Builder;
 use crate::error::Error;
 use crate::results::Results;
+
+/// The command's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Measures Moonhook against hand-written C eBPF, PUC Lua 5.5 and LuaJIT.
 #[derive(Parser)]
@@ -62,6 +67,9 @@ struct Arguments {
     /// Measure frames that travel through the three uses of the XDP paper, next to C, nft and the kernel, and nothing else
     #[arg(long, conflicts_with_all = ["objects", "peers_only", "frames"])]
     wire: bool,
+    /// Measure how functions of flows change while packets flow, and nothing else
+    #[arg(long, conflicts_with_all = ["objects", "peers_only", "frames", "wire"])]
+    update: bool,
     /// Rounds; the median of an odd number is one of them
     #[arg(long, default_value_t = 63, value_parser = clap::value_parser!(u16).range(3..))]
     rounds: u16,
@@ -78,6 +86,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.frames {
         Some(path) => capture::write(path, &works::all()).map(|()| true),
         None if arguments.wire => run_wire(&arguments),
+        None if arguments.update => run_update(&arguments),
         None => run(&arguments).map(|results| arguments.peers_only || results.met()),
     };
     match outcome {
@@ -116,6 +125,13 @@ fn run(arguments: &Arguments) -> Result<Results, Error> {
 fn run_wire(arguments: &Arguments) -> Result<bool, Error> {
     let progress = progress_bar(0);
     let results = wire::run(arguments, &progress);
+    progress.finish_and_clear();
+    results.map(|results| results.met())
+}
+
+fn run_update(arguments: &Arguments) -> Result<bool, Error> {
+    let progress = progress_bar(4);
+    let results = update::run(arguments, &progress);
     progress.finish_and_clear();
     results.map(|results| results.met())
 }

@@ -22,6 +22,9 @@ pub fn most_functions(capacity: u32) -> u32 {
     capacity.min(1 << 16) + 1024
 }
 
+/// Functions with numbers up to this are found sooner than others.
+pub const DIRECT: u32 = 8;
+
 /// Words that a key can have.
 pub const MOST_KEYS: usize = 9;
 /// Where a flow was and is no more.

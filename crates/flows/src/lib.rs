@@ -10,5 +10,5 @@ mod layout;
 mod table;
 
 pub use key::{Field, FieldKind, KeyError, KeyKind, KeyValue, MOST_VALUES, field_names};
-pub use layout::{DELETED, ENTRY_MASK, HEADER, HashKeys, Layout, MOST_KEYS, PROBES, most_functions};
+pub use layout::{DELETED, DIRECT, ENTRY_MASK, HEADER, HashKeys, Layout, MOST_KEYS, PROBES, most_functions};
 pub use table::{Flow, FlowError, FlowTable, GRACE};

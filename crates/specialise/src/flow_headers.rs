@@ -1,4 +1,4 @@
-//! What a program tells the function of a flow: where headers are, which it has found already, and which entry of the flow table it is.
+//! What a program tells the function of a flow: where the IP header is, which it has found already, and which entry of the flow table it is.
 //!
 //! It lies in memory of the CPU, since the function is a program of its own, which has nothing in common with the one that calls it but the
 //! packet and maps. So it is only told where no other packet can come between: at hooks whose programs are not interrupted.
@@ -16,15 +16,15 @@ use moonhook_packet::Key;
 /// No place in a packet where a header is exceeds this: eight extension headers of 2,048 bytes behind the fixed ones.
 const PLACE: i64 = 0x7fff;
 
-/// The headers, each with what its words do not exceed (`link.rs` and `network.rs` of the crate `packet`).
-const HEADERS: [(&str, &[i64]); 2] =
-    [("link", &[0xf, 0xffff, PLACE]), ("ip", &[0xf, PLACE, PLACE, 0xff, 0xffff, 1, PLACE])];
+/// The header whose place is told, and what its words do not exceed (`network.rs` of the crate `packet`).
+const HEADER: &str = "ip";
+const MOST: [i64; 7] = [0xf, PLACE, PLACE, 0xff, 0xffff, 1, PLACE];
 
-/// Where the entry's number is, behind the words of the headers.
-const ENTRY: i16 = 8 * 10;
+/// Where the entry's number is, behind the words of the header.
+const ENTRY: i16 = 8 * MOST.len() as i16;
 
 /// Bytes in all.
-const SIZE: u32 = 96;
+const SIZE: u32 = 64;
 
 /// What the function of a flow may count on, of the program that calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Caller {
     pub layout: Layout,
     /// It says which entry it is.
     pub says_entry: bool,
-    /// It says where headers are.
+    /// It says where the IP header is, and what follows it.
     pub says_headers: bool,
 }
 
@@ -49,26 +49,21 @@ impl Context<'_> {
             && self.stub.is_none()
     }
 
-    /// Tells the function of a flow which entry of the table it has, and where headers are; gives whether it says the latter.
+    /// Tells the function of a flow which entry of the table it has, and where the IP header is; gives whether it says the latter.
     pub fn tell(&mut self, entry: Word) -> Result<bool> {
         let mut without = Vec::new();
         let told = self.told_memory(&mut without);
         self.store(told, ENTRY, Size::B8, entry);
-        let mut at = 0;
-        let mut says_all = true;
-        for (name, most) in HEADERS {
-            let key = Key { name, is_inner: false };
-            let words = self.state.facts.packet.parsed(key).map(<[Word]>::to_vec);
-            says_all &= words.as_ref().is_some_and(|words| words.len() == most.len());
-            for word in words.unwrap_or_default().into_iter().take(most.len()) {
-                self.store(told, at, Size::B8, word);
-                at += 8;
-            }
+        let key = Key { name: HEADER, is_inner: false };
+        let words = self.state.facts.packet.parsed(key).map(<[Word]>::to_vec).unwrap_or_default();
+        let says_headers = words.len() == MOST.len();
+        for (at, word) in (0..ENTRY).step_by(8).zip(words) {
+            self.store(told, at, Size::B8, word);
         }
         // There is memory for each CPU: the other side is never taken.
         without.push(self.take_state());
         self.enter(without)?;
-        Ok(says_all)
+        Ok(says_headers)
     }
 
     /// Takes note of what the program has told that calls this one.
@@ -77,16 +72,12 @@ impl Context<'_> {
         debug_assert!(caller.says_entry);
         let mut without = Vec::new();
         let told = self.told_memory(&mut without);
-        let mut at = 0;
-        for (name, most) in HEADERS {
-            let mut words = Vec::new();
-            for most in most {
-                let word = self.load(told, at, Size::B8, false);
-                words.push(self.and(word, *most));
-                at += 8;
-            }
-            self.state.facts.packet.parsed.push((Key { name, is_inner: false }, words));
+        let mut words = Vec::new();
+        for (at, most) in (0..ENTRY).step_by(8).zip(MOST) {
+            let word = self.load(told, at, Size::B8, false);
+            words.push(self.and(word, most));
         }
+        self.state.facts.packet.parsed.push((Key { name: HEADER, is_inner: false }, words));
         for state in without {
             let goes_on = std::mem::replace(&mut self.state, state);
             self.give_up();

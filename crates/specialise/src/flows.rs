@@ -13,7 +13,7 @@ use crate::shared::map_calls::lookup;
 use crate::state::State;
 use crate::subprograms::of_program;
 use crate::value::{Abs, Closure, Object, Word};
-use moonhook_flows::{ENTRY_MASK, HEADER, Layout, PROBES, most_functions};
+use moonhook_flows::{DIRECT, ENTRY_MASK, HEADER, Layout, PROBES, most_functions};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Op, Size, UnaryOp, helper};
@@ -216,10 +216,17 @@ impl Table {
         };
         let mut code = ir::Builder::new(&name, kind, 2);
         let (packet, function) = (code.param(0), code.param(1));
-        let map = code.emit(Op::MapReference(self.functions));
-        code.emit(Op::Helper { id: helper::TAIL_CALL, args: vec![packet, map, function] });
-        let none = code.constant(NONE);
-        code.ret(none);
+        let (others, _) = code.new_block(0);
+        let blocks: Vec<_> = (1..=DIRECT).map(|number| (i64::from(number), code.new_block(0).0)).collect();
+        code.switch(function, &blocks, others, &[]);
+        // A number that stands in the code makes the call a jump, which takes half of the time of one that goes by a table.
+        for (number, block) in blocks {
+            code.block = block;
+            let number = code.constant(number);
+            self.go_on(&mut code, packet, number);
+        }
+        code.block = others;
+        self.go_on(&mut code, packet, function);
         Ok(context.place_subprogram(code.function))
     }
 }
@@ -249,6 +256,16 @@ pub fn learn(snapshot: &Snapshot, options: &Options, mut known: Knowledge) -> Kn
 
 fn array(map_type: ir::MapType, value_size: u32, max_entries: u32, flags: u32) -> ir::MapKind {
     ir::MapKind::Map(ir::MapDefinition { map_type, key_size: 4, value_size, max_entries, flags })
+}
+
+impl Table {
+    /// Goes on with a program, or gives [`NONE`] where there is none.
+    fn go_on(self, code: &mut ir::Builder, packet: ir::Value, number: ir::Value) {
+        let map = code.emit(Op::MapReference(self.functions));
+        code.emit(Op::Helper { id: helper::TAIL_CALL, args: vec![packet, map, number] });
+        let none = code.constant(NONE);
+        code.ret(none);
+    }
 }
 
 impl Context<'_> {

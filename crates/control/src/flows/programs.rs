@@ -1,6 +1,6 @@
 //! The programs that functions of flows are, by number and by what they were made of.
 
-use moonhook_flows::GRACE;
+use moonhook_flows::{DIRECT, GRACE};
 use moonhook_load::FlowText;
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -52,8 +52,12 @@ impl Programs {
         self.numbers.get(content).copied()
     }
 
-    /// A number that no function has, from 1; `None` if all `most` are used.
+    /// A number that no function has, from 1; `None` if all `most` are used. Low numbers are found sooner; of the others, those that were free for
+    /// longest come last, for records of the functions that had them may still be read.
     pub fn reserve(&mut self, most: u32) -> Option<u32> {
+        if let Some(at) = self.free.iter().position(|number| *number <= DIRECT) {
+            return self.free.remove(at);
+        }
         if self.last + 1 < most {
             self.last += 1;
             return Some(self.last);

@@ -1,0 +1,29 @@
+//! The table that is printed, and the numbers that are kept.
+
+use super::Results;
+use crate::Arguments;
+use crate::error::Error;
+use std::fmt::Write;
+
+pub fn write(arguments: &Arguments, results: &Results) -> Result<(), Error> {
+    let machine = &results.machine;
+    let mut table = format!(
+        "Measured on {}, Linux {}.\n\n| figure | measured | at most | |\n|---|---|---|---|\n",
+        machine.processor, machine.kernel
+    );
+    for figure in &results.figures {
+        let met = if figure.value <= figure.target { "" } else { "**missed**" };
+        let unit = figure.unit;
+        // Writing into a string does not fail.
+        let _ = writeln!(
+            table,
+            "| {} | {:.2} {unit} | {} {unit} | {met} |",
+            figure.what, figure.value, figure.target
+        );
+    }
+    print!("{table}");
+    let numbers = serde_json::to_string_pretty(results)
+        .map_err(|error| Error::System { what: "write the numbers as JSON".into(), error: error.into() })?;
+    arguments.write_result("update.json", numbers + "\n")?;
+    arguments.write_result("update.md", table)
+}
