@@ -6,11 +6,8 @@ use crate::error::Error;
 use std::fmt::Write;
 
 pub fn write(arguments: &Arguments, results: &Results) -> Result<(), Error> {
-    let machine = &results.machine;
-    let mut table = format!(
-        "Measured on {}, Linux {}.\n\n| figure | measured | at most | |\n|---|---|---|---|\n",
-        machine.processor, machine.kernel
-    );
+    let measured = results.machine.measured_by("make bench-update");
+    let mut table = format!("{measured}\n\n| figure | measured | at most | |\n|---|---|---|---|\n");
     for figure in &results.figures {
         let met = if figure.value <= figure.target { "" } else { "**missed**" };
         let unit = figure.unit;

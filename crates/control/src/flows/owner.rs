@@ -161,6 +161,7 @@ impl Control {
         key: &str,
         (source, name): (&str, Option<&str>),
     ) -> Result<Changed, ControlError> {
+        let begin = Instant::now();
         let none = || ControlError::NoSuchFlowTable {
             name: table.unwrap_or_default().to_string(),
             existing: Vec::new(),
@@ -173,7 +174,8 @@ impl Control {
         };
         let own = self.function_of(number, source, name)?;
         let state = (&self.loaded.lua, &self.loaded.flows);
-        owner.give(state, number, &key, own).map_err(ControlError::Flow)
+        let changed = owner.give(state, number, &key, own).map_err(ControlError::Flow)?;
+        Ok(Changed { took: u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX), ..changed })
     }
 
     /// The function that a text is, made within the limits of control code.

@@ -4,6 +4,7 @@ use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_flows::{Field, Flow, KeyError, KeyKind, KeyValue, Layout, field_names};
 use moonhook_library::own::flow::CALL;
 use moonhook_snapshot::FlowTable;
+use std::time::Instant;
 
 use super::module::{Context, Module, type_error};
 use crate::flows::{FlowFunction, Flows, Given, Made};
@@ -270,6 +271,7 @@ fn of_five_tuple() -> String {
 }
 
 fn set(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<MultiValue, String> {
+    let begin = Instant::now();
     let key = key_argument(flows, table, arguments, "set")?;
     let own = match arguments.get(2) {
         Some(Value::Function(function)) if function.info().what != "C" => {
@@ -287,7 +289,7 @@ fn set(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<Mu
         Some(owner) => {
             let changed = owner.set((lua, flows), table, &key, own)?;
             let form = lua.create_string(changed.form).map_err(said)?;
-            Ok(MultiValue::from_iter([Value::Integer(changed.took as i64), Value::String(form)]))
+            Ok(MultiValue::from_iter([Value::Integer(begin.elapsed().as_micros() as i64), Value::String(form)]))
         }
         None => {
             let full = flows.change(table, |made| {
