@@ -130,7 +130,7 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         Some(path) => vec![captured(path, layer, arguments, clock.as_mut(), &empty)?],
         None => generated(layer),
     };
-    let program = Contestant::script(&loaded.snapshot, &settings, &chosen)?;
+    let program = Contestant::script(&loaded, &settings, &chosen)?;
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
     let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };
     if arguments.json {

@@ -6,6 +6,7 @@ use moonhook_engine::{Compiled, Settings};
 use moonhook_ir::{Map, MapKind};
 use moonhook_passes::without_arena;
 use moonhook_session::SessionError;
+use moonhook_snapshot::Snapshot;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -48,14 +49,14 @@ pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     let which = if names.len() == 1 { "program" } else { "programs" };
     let (size, choice) = (compiled.object.elf.len(), &compiled.choice);
     writeln!(out, "{}: {which} {}, {size} bytes, {choice}", output.display(), names.join(", "))?;
-    for line in remarks(&compiled, &settings) {
+    for line in remarks(&loaded.snapshot, &compiled, &settings) {
         writeln!(out, "  {line}")?;
     }
     Ok(Exit::Success)
 }
 
 /// What whoever loads the object has to know.
-fn remarks(compiled: &Compiled, settings: &Settings) -> Vec<String> {
+fn remarks(snapshot: &Snapshot, compiled: &Compiled, settings: &Settings) -> Vec<String> {
     let module = &compiled.module;
     let mut remarks = Vec::new();
     let is_memory = |map: &Map| map.name == without_arena::NAME && matches!(map.kind, MapKind::Data(_));
@@ -69,6 +70,10 @@ fn remarks(compiled: &Compiled, settings: &Settings) -> Vec<String> {
         let (name, map) = (&table.name, &module.map(table.map).name);
         let entries = table.contents.len();
         format!("table '{name}': its {entries} entries are not in the object, add them to the map {map} before attaching")
+    }));
+    remarks.extend(snapshot.flows.iter().map(|table| {
+        let name = &table.name;
+        format!("flow table '{name}': its flows and their functions are not in the object, all packets go to the default")
     }));
     remarks
 }

@@ -117,6 +117,12 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         true => (moonhook_engine::compile(snapshot, &settings)?, None),
         false => {
             let made = Kernel::install(snapshot, &settings, LogDetail::Statistics, |_| Vec::new())?;
+            moonhook_engine::set_flows(
+                &loaded,
+                &made.0.module,
+                (&made.1.program, &made.1.decoder),
+                &settings,
+            )?;
             (made.0, Some(made.1))
         }
     };

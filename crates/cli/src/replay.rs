@@ -135,7 +135,7 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliErr
     }
     let long_frames =
         lengths::needs_several_buffers(moonhook_capture::open(&arguments.trace)?, arguments.limit);
-    let kernel = KernelTier::new(&loaded.snapshot, &settings, &program, long_frames)?;
+    let kernel = KernelTier::new(&loaded, &settings, &program, long_frames)?;
     let form = Some(kernel.choice.clone());
     Ok(match arguments.tier {
         TierChoice::Both => (vec![Box::new(kernel), user(loaded)?], layer, form),

@@ -3,13 +3,14 @@
 use crate::raw::{RawFunction, install_raw};
 use crate::settings::{has_kernel_types, possible_cpus};
 use crate::{Compiled, EngineError, Entry, Form, Kernel, Settings, Timings, duplicate, entries};
-use moonhook_control::{FlowMaker, FunctionId, MadeFunction};
+use moonhook_control::{FlowMaker, FlowTables, FlowsOfState, FunctionId, MadeFunction};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::Layout;
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, LogDetail, Program, ProgramArray, SharedArray};
 use moonhook_ir::maps::{self, sections};
 use moonhook_ir::{FlowCalls, MapKind, Module};
+use moonhook_load::Loaded;
 use moonhook_records::{Decoder, EVENTS_OF_FUNCTION};
 use moonhook_schema::{Declaration, Schema};
 use moonhook_snapshot::{FlowTable, Snapshot, TableId};
@@ -45,8 +46,13 @@ type CommonMaps = BTreeMap<String, Arc<OwnedFd>>;
 struct Events {
     of: HashMap<FunctionId, u32>,
     last: u32,
+    /// Of functions that are gone; records of them may still be read.
     free: VecDeque<u32>,
+    forgotten: VecDeque<u32>,
 }
+
+/// Functions that are gone of which records are still understood.
+const REMEMBERED: usize = 256;
 
 /// Maps that programs share whatever their names are.
 const COMMON: [&str; 3] = [maps::EVENTS, ".data.opaque", sections::STATE];
@@ -238,6 +244,25 @@ impl FlowCompiler {
     }
 }
 
+/// Gives flows the functions that load time has set, of a program that no session runs; `None` if the scripts have no flow tables. They go when the
+/// value does.
+///
+/// # Errors
+/// What is wrong with the first function that is refused.
+pub fn set_flows(
+    loaded: &Loaded,
+    module: &Module,
+    running: (&Program, &Decoder),
+    settings: &Settings,
+) -> Result<Option<FlowsOfState>, EngineError> {
+    let made = FlowCompiler::new(&loaded.snapshot, module, running, settings)?;
+    let (Some(mut maker), Some(base)) = (made, loaded.base.clone()) else { return Ok(None) };
+    let tables = Arc::new(Mutex::new(FlowTables::open(&mut maker)));
+    let flows = FlowsOfState::new(tables, Box::new(maker), base);
+    flows.set_at_load_time((&loaded.lua, &loaded.flows))?;
+    Ok(Some(flows))
+}
+
 /// A function in the kernel.
 struct Installed {
     programs: Vec<OwnedFd>,
@@ -292,7 +317,7 @@ impl Events {
                     self.last += 1;
                     self.last
                 }
-                false => self.free.pop_front().unwrap_or(self.last),
+                false => self.forgotten.pop_front().or_else(|| self.free.pop_front()).unwrap_or(self.last),
             };
             number * EVENTS_OF_FUNCTION
         })
@@ -357,6 +382,12 @@ impl FlowMaker for FlowCompiler {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(first) = events.of.remove(&id) {
             events.free.push_back(first / EVENTS_OF_FUNCTION);
+        }
+        // Of those that went a while ago, no record is left.
+        while events.free.len() > REMEMBERED {
+            let Some(number) = events.free.pop_front() else { break };
+            self.decoder.forget_function(number * EVENTS_OF_FUNCTION);
+            events.forgotten.push_back(number);
         }
     }
 }

@@ -23,7 +23,7 @@ pub mod tables;
 
 pub use error::EngineError;
 pub use fallback::{Compiled, Maps, compile, install};
-pub use flows::FlowCompiler;
+pub use flows::{FlowCompiler, set_flows};
 pub use form::Form;
 pub use interfaces::Redirects;
 pub use kernel::{Again, Kernel, duplicate};

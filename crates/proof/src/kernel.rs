@@ -3,8 +3,8 @@
 use crate::outcome::Seen;
 use crate::shared::{self, Tables};
 use crate::{ProofError, host};
-use moonhook_control::{FlowTables, FlowsOfState};
-use moonhook_engine::{Choice, EngineError, Entry, FlowCompiler, Form, PATIENCE, Settings};
+use moonhook_control::FlowsOfState;
+use moonhook_engine::{Choice, Entry, Form, PATIENCE, Settings};
 use moonhook_hook::OnError;
 use moonhook_install::{Events, LogDetail, Program, ProgramStatistics};
 use moonhook_ir::{Module, maps};
@@ -12,7 +12,6 @@ use moonhook_load::Loaded;
 use moonhook_records::{Decoder, Message};
 use moonhook_snapshot::Snapshot;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A verdict that no script returns by accident, where its hooks have one, or else one that is not what no verdict means: an error shows.
@@ -78,7 +77,7 @@ impl Kernel {
         moonhook_engine::tables::fill(&program, &module, &|_| false)?;
         let entries = moonhook_engine::entries(&made.object)?;
         let decoder = Decoder::new(&module);
-        let flows = flows(loaded, (&module, &settings), (&program, &decoder))?;
+        let flows = moonhook_engine::set_flows(loaded, &module, (&program, &decoder), &settings)?;
         Ok(Kernel {
             _flows: flows,
             events: events(&program)?,
@@ -140,20 +139,6 @@ impl Kernel {
     pub fn statistics(&self) -> ProgramStatistics {
         self.program.statistics().into_iter().next().unwrap_or_default()
     }
-}
-
-/// Gives flows the functions that load time has set.
-fn flows(
-    loaded: &Loaded,
-    (module, settings): (&Module, &Settings),
-    running: (&Program, &Decoder),
-) -> Result<Option<FlowsOfState>, ProofError> {
-    let made = FlowCompiler::new(&loaded.snapshot, module, running, settings)?;
-    let (Some(mut maker), Some(base)) = (made, loaded.base.clone()) else { return Ok(None) };
-    let tables = Arc::new(Mutex::new(FlowTables::open(&mut maker)));
-    let flows = FlowsOfState::new(tables, Box::new(maker), base);
-    flows.set_at_load_time((&loaded.lua, &loaded.flows)).map_err(EngineError::Control)?;
-    Ok(Some(flows))
 }
 
 /// What a program has to say, where it can say anything.

@@ -48,6 +48,11 @@ impl Decoder {
         functions.insert(first, Arc::new(function));
     }
 
+    /// Records of that function are none any more.
+    pub fn forget_function(&self, first: u32) {
+        self.functions.write().unwrap_or_else(PoisonError::into_inner).remove(&first);
+    }
+
     /// What `record` says.
     ///
     /// # Errors

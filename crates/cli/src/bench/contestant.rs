@@ -2,6 +2,7 @@
 
 use crate::CliError;
 use crate::{clock, verdict};
+use moonhook_control::FlowsOfState;
 use moonhook_emit::Object;
 use moonhook_engine::Settings;
 use moonhook_engine::{EngineError, Kernel};
@@ -9,8 +10,8 @@ use moonhook_hook::Hook;
 use moonhook_install::{Events, InstallError, LoadOptions, LogDetail, Program, TestRun};
 use moonhook_ir::maps::sections;
 use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Terminator};
+use moonhook_load::Loaded;
 use moonhook_load::Moment;
-use moonhook_snapshot::Snapshot;
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
@@ -50,6 +51,8 @@ struct Instance {
     events: Option<RefCell<Events>>,
     /// It reads the time where it is told.
     is_told: bool,
+    /// The functions of flows, which go with it.
+    _flows: Option<FlowsOfState>,
 }
 
 impl Instance {
@@ -70,10 +73,11 @@ impl Instance {
 
 impl Contestant {
     pub fn script(
-        snapshot: &Snapshot,
+        loaded: &Loaded,
         settings: &Settings,
         chosen: &crate::hook::Program,
     ) -> Result<Contestant, CliError> {
+        let snapshot = &loaded.snapshot;
         let (compiled, first) = Kernel::install(snapshot, settings, LogDetail::Nothing, |_| Vec::new())?;
         let more = (1..INSTANCES).map(|_| Kernel::load(&compiled));
         let instance = |kernel: Result<Kernel, EngineError>| {
@@ -81,7 +85,9 @@ impl Contestant {
             let events = kernel.events(|_| ())?.map(RefCell::new);
             let name = kernel.entry(chosen.number)?.name.clone();
             let is_told = kernel.has_map(sections::CLOCK);
-            Ok(Instance { program: kernel.program, name, events, is_told })
+            let running = (&kernel.program, &kernel.decoder);
+            let flows = moonhook_engine::set_flows(loaded, &compiled.module, running, settings)?;
+            Ok(Instance { _flows: flows, program: kernel.program, name, events, is_told })
         };
         let instances = std::iter::once(Ok(first)).chain(more).map(instance);
         let hook = chosen.point.hook;
@@ -94,7 +100,7 @@ impl Contestant {
         let instance = |_| {
             let options = LoadOptions { name: EMPTY.to_string(), ..LoadOptions::default() };
             let program = moonhook_install::load(&object.elf, &options)?;
-            Ok(Instance { program, name: EMPTY.to_string(), events: None, is_told: false })
+            Ok(Instance { program, name: EMPTY.to_string(), events: None, is_told: false, _flows: None })
         };
         Ok(Contestant { hook, instances: (0..INSTANCES).map(instance).collect::<Result<_, CliError>>()? })
     }

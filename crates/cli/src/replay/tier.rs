@@ -2,15 +2,16 @@
 
 use crate::hook::Program;
 use crate::{CliError, clock, report};
+use moonhook_control::FlowsOfState;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Compiled, Settings};
 use moonhook_hook::{Hook, Point};
 use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
 use moonhook_ir::Module;
 use moonhook_ir::maps::{self, sections};
+use moonhook_load::Loaded;
 use moonhook_load::Moment;
 use moonhook_records::{Failure, Message, RecordError, Text};
-use moonhook_snapshot::Snapshot;
 use moonhook_user::UserTier;
 use nix::errno::Errno;
 use std::sync::mpsc::{Receiver, channel};
@@ -87,16 +88,19 @@ impl KernelTier {
     /// `long_frames`: there will be frames in several buffers. Two programs share no state, so handlers that keep some
     /// have one program for all frames.
     pub fn new(
-        snapshot: &Snapshot,
+        loaded: &Loaded,
         settings: &Settings,
         program: &Program,
         long_frames: bool,
     ) -> Result<KernelTier, CliError> {
+        let snapshot = &loaded.snapshot;
         let install = |frags: bool| -> Result<(Compiled, Runner), CliError> {
             let settings = Settings { frags, ..settings.clone() };
             let (compiled, kernel) =
                 Kernel::install(snapshot, &settings, LogDetail::Nothing, |_| Vec::new())?;
-            Ok((compiled, Runner::new(kernel, program.clone())?))
+            let running = (&kernel.program, &kernel.decoder);
+            let flows = moonhook_engine::set_flows(loaded, &compiled.module, running, &settings)?;
+            Ok((compiled, Runner::new(kernel, program.clone(), flows)?))
         };
         if !long_frames {
             let (compiled, runner) = install(false)?;
@@ -123,6 +127,7 @@ impl KernelTier {
 fn keeps_state(module: &Module) -> bool {
     module.maps.iter().any(|map| map.name == maps::STATE)
         || !module.tables.is_empty()
+        || !module.flows.is_empty()
         || module.arena().is_some()
 }
 
@@ -142,6 +147,8 @@ impl Tier for KernelTier {
 
 /// A loaded program with its events.
 struct Runner {
+    /// The functions of flows, which go with it.
+    _flows: Option<FlowsOfState>,
     kernel: Kernel,
     program: Program,
     events: Option<Events>,
@@ -149,12 +156,12 @@ struct Runner {
 }
 
 impl Runner {
-    fn new(kernel: Kernel, program: Program) -> Result<Runner, CliError> {
+    fn new(kernel: Kernel, program: Program, flows: Option<FlowsOfState>) -> Result<Runner, CliError> {
         let (sender, messages) = channel();
         let decoder = kernel.decoder.clone();
         // The receiver lives as long as the events do.
         let events = kernel.events(move |record| drop(sender.send(decoder.decode(record))))?;
-        Ok(Runner { kernel, program, events, messages })
+        Ok(Runner { _flows: flows, kernel, program, events, messages })
     }
 
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {

@@ -289,7 +289,10 @@ fn set(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<Mu
         Some(owner) => {
             let changed = owner.set((lua, flows), table, &key, own)?;
             let form = lua.create_string(changed.form).map_err(said)?;
-            Ok(MultiValue::from_iter([Value::Integer(begin.elapsed().as_micros() as i64), Value::String(form)]))
+            Ok(MultiValue::from_iter([
+                Value::Integer(begin.elapsed().as_micros() as i64),
+                Value::String(form),
+            ]))
         }
         None => {
             let full = flows.change(table, |made| {
