@@ -145,4 +145,45 @@ general() {
 
 general xdp 'require("xdp").attach' 2 1
 general tc 'require("tc").ingress' -1 2
+# Flows come and go, with functions of their own, while datagrams arrive: none is lost or counted twice, functions that no flow has go, and
+# flows without packets do.
+cat >"$WORK/churn.lua" <<'LUA'
+local flow = require "flow"
+total = 0
+flows = flow.new{key = {"dport"}, capacity = 50, idle = 1, default = function(pkt)
+  if pkt.udp and pkt.udp.dport == 7000 then total = total + 1 end
+end}
+require("xdp").attach(flows)
+
+function churn(count)
+  for number = 1, count do
+    local counts = "function(pkt) total = total + 1 end -- " .. number
+    flows:set(7000, counts)
+    flows:set(8000 + number % 40, counts)
+    if number % 3 == 0 then flows:delete(8000 + (number + 7) % 40) end
+    if number % 7 == 0 then flows:delete(7000) end
+  end
+end
+LUA
+start churn "$WORK/churn.lua"
+programs() {
+    "$MOONHOOK" exec flows -e 'churn(20)' >/dev/null
+    bpftool prog show 2>/dev/null | grep -c ' name churn '
+}
+before=$(programs)
+send 7000 2000 &
+SEND=$!
+for _ in $(seq 10); do
+    lua 'churn(40)' >/dev/null
+    "$MOONHOOK" reload flows >/dev/null || die "churn: reload"
+done
+wait "$SEND"
+eventually "churn: every datagram is counted once" gives 'total' 2000
+nothing_left() { "$MOONHOOK" flow flows | grep -q '^flows: by dport; 0 of 50 flows, with 0 functions'; }
+eventually "churn: flows without packets go" nothing_left
+after=$(programs)
+[ "$after" -le $((before + 2)) ] || die "churn: there were $before programs, and are $after"
+for number in $(seq 51); do lua "flows:set($number, 'function() end')"; done | grep -q 'room for 50 flows' || die "churn: a full table"
+stop churn
+
 echo "everything went as expected"

@@ -39,6 +39,11 @@ pub struct RawProgram<'a> {
     pub lines: &'a [[u32; 4]],
 }
 
+/// What the names of sections end with whose programs take frames in several buffers (libbpf, `SEC_XDP_FRAGS`), and what the kernel is told of
+/// these: `BPF_F_XDP_HAS_FRAGS`, include/uapi/linux/bpf.h.
+const FRAGS: &str = ".frags";
+const HAS_FRAGS: u32 = 1 << 5;
+
 /// The verifier looks at less in no time: nobody needs to see to it that it comes to an end.
 const SMALL: usize = 500;
 
@@ -123,6 +128,7 @@ fn attempt(program: &RawProgram<'_>, log: Option<&mut Log>) -> Result<OwnedFd, E
     let mut options = bpf::bpf_prog_load_opts {
         sz: size_of::<bpf::bpf_prog_load_opts>() as _,
         expected_attach_type: attach_type,
+        prog_flags: if program.section.ends_with(FRAGS) { HAS_FRAGS } else { 0 },
         prog_btf_fd: program.btf.as_raw_fd() as u32,
         func_info: program.functions.as_ptr().cast(),
         func_info_cnt: program.functions.len() as u32,
