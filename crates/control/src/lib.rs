@@ -10,6 +10,7 @@
 //! to one thread; where that must not be waited for, the others have the tables ([`Connection::tables`]), and can watch the thread
 //! ([`Options::begun`], [`processor_time`]).
 
+mod connection;
 mod convert;
 mod error;
 mod exec;
@@ -28,6 +29,7 @@ mod turn;
 mod values;
 mod variables;
 
+pub use connection::{Connection, Layout};
 pub use error::ControlError;
 pub use exec::{Answer, Shown};
 pub use flows::{
@@ -37,4 +39,4 @@ pub use moonhook_load::{CallError, Changed};
 pub use priority::{lower_priority, processor_time};
 pub use sweep::Sweeper;
 pub use table::{Entries, SharedTable, Traversal, table_named};
-pub use turn::{Connection, Control, Layout, Options, Report};
+pub use turn::{Control, Options, Report};

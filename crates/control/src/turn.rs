@@ -1,24 +1,24 @@
 //! The state and its turns: timers, signals and events, one function after another.
 
+use crate::connection::{Connection, Made};
 use crate::convert::{Space, value};
-use crate::flows::{FlowMaker, FlowTables, Owner};
+use crate::flows::Owner;
 use crate::sending::sender;
 use crate::signals::Seen;
 use crate::sweep::Sweeper;
 use crate::table::{SharedTable, table_named};
 use crate::timers::Timers;
-use crate::variables::{Handlers, Variables};
+use crate::variables::Variables;
 use crate::{ControlError, locals, proxy};
 use mlua::{Function, Lua, MultiValue, Table};
 use moonhook_install::Program;
-use moonhook_ir::{Module, Variable};
+use moonhook_ir::Module;
 use moonhook_load::{CallError, Loaded, Request, Signal, capture_print, captured_print};
 use moonhook_schema::Datum;
-use moonhook_snapshot::{Owners, TableId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What control code may use.
@@ -47,82 +47,6 @@ pub enum Report {
     /// A line that it printed, without line end.
     Print(Vec<u8>),
     Error(CallError),
-}
-
-/// What a program in the kernel has for a Lua state. Any thread can have it, and make it again for another state.
-pub struct Connection {
-    tables: Vec<(TableId, Arc<SharedTable>)>,
-    handlers: Handlers,
-    flows: Option<Made>,
-}
-
-/// Flow tables, and who makes their functions.
-struct Made {
-    tables: Arc<Mutex<FlowTables>>,
-    maker: Box<dyn FlowMaker>,
-    /// Those of an earlier program.
-    earlier: Option<Arc<Mutex<FlowTables>>>,
-}
-
-/// Which tables and variables a program shares with its Lua state.
-#[derive(Clone, Debug)]
-pub struct Layout {
-    tables: Vec<TableId>,
-    variables: Vec<Variable>,
-}
-
-impl Layout {
-    pub fn of(module: &Module) -> Layout {
-        let tables = module.tables.iter().map(|table| TableId(table.table)).collect();
-        Layout { tables, variables: module.variables.clone() }
-    }
-}
-
-impl Connection {
-    /// The tables and variables of `program`, which was made of `module`; `owners` says which scripts have them.
-    ///
-    /// # Errors
-    /// `Install` where a map is not to be had.
-    pub fn open(module: &Module, owners: &Owners, program: &Program) -> Result<Connection, ControlError> {
-        let table = |table: &moonhook_ir::SharedTable| {
-            let id = TableId(table.table);
-            let shared = SharedTable::open(program, module, table)?.of_script(owners.of_table(id));
-            Ok((id, Arc::new(shared)))
-        };
-        let tables = module.tables.iter().map(table).collect::<Result<_, ControlError>>()?;
-        Ok(Connection { tables, handlers: Handlers::open(&module.variables, program)?, flows: None })
-    }
-
-    /// As [`Connection::open`], once more: with these tables, which the first one had.
-    ///
-    /// # Errors
-    /// `Install`.
-    pub fn again(
-        layout: &Layout,
-        program: &Program,
-        tables: &[Arc<SharedTable>],
-    ) -> Result<Connection, ControlError> {
-        let tables = layout.tables.iter().copied().zip(tables.iter().cloned()).collect();
-        Ok(Connection { tables, handlers: Handlers::open(&layout.variables, program)?, flows: None })
-    }
-
-    /// With the flow tables, and who makes their functions.
-    pub fn with_flows(self, tables: Arc<Mutex<FlowTables>>, maker: Box<dyn FlowMaker>) -> Connection {
-        Connection { flows: Some(Made { tables, maker, earlier: None }), ..self }
-    }
-
-    /// Flows of an earlier program go on, as far as the new one has such tables.
-    pub fn with_earlier_flows(mut self, earlier: Option<Arc<Mutex<FlowTables>>>) -> Connection {
-        if let Some(made) = &mut self.flows {
-            made.earlier = earlier;
-        }
-        self
-    }
-
-    /// The shared tables, in the order of the module.
-    pub fn tables(&self) -> Vec<Arc<SharedTable>> {
-        self.tables.iter().map(|(_, table)| Arc::clone(table)).collect()
-    }
 }
 
 /// The Lua state of an installed script.
@@ -214,29 +138,6 @@ impl Control {
         };
         control.begin_flows(earlier.as_deref())?;
         Ok(control)
-    }
-
-    /// Makes the functions of flows that the scripts have set while they were loaded, and of those that an earlier program has.
-    fn begin_flows(&self, earlier: Option<&Mutex<FlowTables>>) -> Result<(), ControlError> {
-        let Some(owner) = &self.flows else { return Ok(()) };
-        let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
-        if owner.begin() {
-            owner.set_at_load_time((lua, flows))?;
-        }
-        flows.give_to(owner.clone(), self.locals.clone());
-        if let Some(earlier) = earlier {
-            owner.inherit((lua, flows), earlier);
-        }
-        Ok(())
-    }
-
-    /// Makes all functions of flows once more, because the program has other maps by now. What fails is reported; of that, the old functions go
-    /// on.
-    pub fn remake_flows(&self, report: &mut dyn FnMut(Report)) {
-        let Some(owner) = &self.flows else { return };
-        for message in owner.remake((&self.loaded.lua, &self.loaded.flows)) {
-            report(Report::Error(CallError { message, traceback: Vec::new() }));
-        }
     }
 
     /// The shared tables, in the order of the module.

@@ -1,8 +1,13 @@
 //! Functions of flows: programs of their own, which have the tables, variables and events of the program that looks flows up.
 
-use crate::raw::{RawFunction, install_raw};
+mod events;
+mod installed;
+
+use self::events::Events;
+use self::installed::Installed;
+use crate::raw::install_raw;
 use crate::settings::{has_kernel_types, possible_cpus};
-use crate::{Compiled, EngineError, Entry, Form, Kernel, Settings, Timings, duplicate, entries};
+use crate::{EngineError, Form, Kernel, Settings, Timings, duplicate};
 use moonhook_control::{FlowMaker, FlowTables, FlowsOfState, FunctionId, MadeFunction};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::Layout;
@@ -11,12 +16,11 @@ use moonhook_install::{InstallError, LogDetail, Program, ProgramArray, SharedArr
 use moonhook_ir::maps::{self, sections};
 use moonhook_ir::{FlowCalls, MapKind, Module};
 use moonhook_load::Loaded;
-use moonhook_records::{Decoder, EVENTS_OF_FUNCTION};
+use moonhook_records::Decoder;
 use moonhook_schema::{Declaration, Schema};
 use moonhook_snapshot::{FlowTable, Snapshot, TableId};
 use moonhook_specialise::{Caller, OfFlow};
-use std::any::Any;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,19 +44,6 @@ pub struct FlowCompiler {
 
 /// The program's maps that its functions have, too, by name.
 type CommonMaps = BTreeMap<String, Arc<OwnedFd>>;
-
-/// Which numbers of events functions have.
-#[derive(Default)]
-struct Events {
-    of: HashMap<FunctionId, u32>,
-    last: u32,
-    /// Of functions that are gone; records of them may still be read.
-    free: VecDeque<u32>,
-    forgotten: VecDeque<u32>,
-}
-
-/// Functions that are gone of which records are still understood.
-const REMEMBERED: usize = 256;
 
 /// Maps that programs share whatever their names are.
 const COMMON: [&str; 3] = [maps::EVENTS, ".data.opaque", sections::STATE];
@@ -263,36 +254,6 @@ pub fn set_flows(
     Ok(Some(flows))
 }
 
-/// A function in the kernel.
-struct Installed {
-    programs: Vec<OwnedFd>,
-    decoder: Decoder,
-    /// What the programs need.
-    held: Box<dyn Any + Send>,
-    form: Form,
-    timings: Timings,
-    /// Slots of 8 bytes.
-    instructions: usize,
-}
-
-impl Installed {
-    fn from_raw(made: RawFunction) -> Installed {
-        let RawFunction { programs, module, timings, instructions } = made;
-        let decoder = Decoder::new(&module);
-        Installed { programs, decoder, held: Box::new(()), form: Form::Expanded, timings, instructions }
-    }
-
-    fn from_object(compiled: Compiled, program: Program) -> Result<Installed, EngineError> {
-        let program_of = |entry: &Entry| duplicate(program.program_fd(&entry.name)?);
-        let programs =
-            entries(&compiled.object)?.iter().map(program_of).collect::<Result<_, EngineError>>()?;
-        let (decoder, form, timings) =
-            (Decoder::new(&compiled.module), compiled.choice.form, compiled.timings);
-        let instructions = compiled.object.functions.iter().map(|function| function.instructions).sum();
-        Ok(Installed { programs, decoder, held: Box::new(program), form, timings, instructions })
-    }
-}
-
 /// The maps that functions of flows have in common with a program.
 fn common_maps(shared: &[(TableId, Schema, String)], program: &Program) -> Result<CommonMaps, EngineError> {
     let own = program.maps().into_iter().map(|map| map.name);
@@ -304,24 +265,6 @@ fn common_maps(shared: &[(TableId, Schema, String)], program: &Program) -> Resul
         Ok((name.to_string(), Arc::new(map)))
     };
     names.filter(|name| program.maps().iter().any(|map| map.name == *name)).map(map).collect()
-}
-
-impl Events {
-    /// The number of a function's first event.
-    fn of(&mut self, id: FunctionId) -> u32 {
-        *self.of.entry(id).or_insert_with(|| {
-            // Those that are free are used as late as possible: records of the function that had them may still be read.
-            const MOST: u32 = u32::MAX / EVENTS_OF_FUNCTION;
-            let number = match self.last + 1 < MOST {
-                true => {
-                    self.last += 1;
-                    self.last
-                }
-                false => self.forgotten.pop_front().or_else(|| self.free.pop_front()).unwrap_or(self.last),
-            };
-            number * EVENTS_OF_FUNCTION
-        })
-    }
 }
 
 /// Bytes of a region of the module's.
@@ -379,15 +322,6 @@ impl FlowMaker for FlowCompiler {
     }
 
     fn forget(&mut self, id: FunctionId) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(first) = events.of.remove(&id) {
-            events.free.push_back(first / EVENTS_OF_FUNCTION);
-        }
-        // Of those that went a while ago, no record is left.
-        while events.free.len() > REMEMBERED {
-            let Some(number) = events.free.pop_front() else { break };
-            self.decoder.forget_function(number * EVENTS_OF_FUNCTION);
-            events.forgotten.push_back(number);
-        }
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).forget(id, &self.decoder);
     }
 }

@@ -5,10 +5,12 @@
 //! what is. Which function a flow has is a number (from 1), whatever that means to who runs the functions. Knows nothing of Lua,
 //! packets or eBPF.
 
+mod field;
 mod key;
 mod layout;
 mod table;
 
-pub use key::{Field, FieldKind, KeyError, KeyKind, KeyValue, MOST_VALUES, field_names};
+pub use field::{Field, FieldKind, KeyValue, field_names};
+pub use key::{KeyError, KeyKind, MOST_VALUES};
 pub use layout::{DELETED, DIRECT, ENTRY_MASK, HEADER, HashKeys, Layout, MOST_KEYS, PROBES, most_functions};
 pub use table::{Flow, FlowError, FlowTable, GRACE};

@@ -1,7 +1,7 @@
 //! The flows as the thread with the Lua state has them: it makes functions of texts, and programs of functions.
 
 use super::{Content, FlowEntry, FlowMaker, FlowTables, FunctionId};
-use crate::{Control, ControlError};
+use crate::{Control, ControlError, Report};
 use mlua::{Function, Lua, MultiValue};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::Flow;
@@ -151,6 +151,29 @@ impl Owner {
 }
 
 impl Control {
+    /// Makes the functions of flows that the scripts have set while they were loaded, and of those that an earlier program has.
+    pub(crate) fn begin_flows(&self, earlier: Option<&Mutex<FlowTables>>) -> Result<(), ControlError> {
+        let Some(owner) = &self.flows else { return Ok(()) };
+        let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
+        if owner.begin() {
+            owner.set_at_load_time((lua, flows))?;
+        }
+        flows.give_to(owner.clone(), self.locals.clone());
+        if let Some(earlier) = earlier {
+            owner.inherit((lua, flows), earlier);
+        }
+        Ok(())
+    }
+
+    /// Makes all functions of flows once more, because the program has other maps by now. What fails is reported; of that, the old functions go
+    /// on.
+    pub fn remake_flows(&self, report: &mut dyn FnMut(Report)) {
+        let Some(owner) = &self.flows else { return };
+        for message in owner.remake((&self.loaded.lua, &self.loaded.flows)) {
+            report(Report::Error(CallError { message, traceback: Vec::new() }));
+        }
+    }
+
     /// Gives a flow the function that a text is, which messages call `name`.
     ///
     /// # Errors
