@@ -79,6 +79,8 @@ try() {
         die "$name: another type is refused"
     lua 'flows:set("192.0.2.1,7002", "function(pkt) ")' | grep -q 'expected near' || die "$name: a syntax error is said"
     lua 'flows:set("192.0.2.1,7002", "7")' | grep -q 'where a function is expected' || die "$name: no function"
+    lua 'flows:set("192.0.2.1,7002", "function(pkt) return redirect(\"right0\") end")' | grep -q 'by their numbers only' ||
+        die "$name: names of interfaces"
     lua 'flows:set("192.0.2.1", "7")' | grep -q 'a key has 2 values' || die "$name: no key"
     send 7002 1
     eventually "$name: the function is still there" gives 'total' 2302

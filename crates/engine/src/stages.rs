@@ -94,8 +94,11 @@ pub fn lower(
         }
     };
     let mut module = module.map_err(Box::new)?;
-    if let (Form::General, Some(script)) = (attempt.form, &settings.of_flow) {
-        moonhook_specialise::check_general(&module, snapshot, script)?;
+    if let Some(script) = &settings.of_flow {
+        moonhook_specialise::check_targets(&module, snapshot)?;
+        if attempt.form == Form::General {
+            moonhook_specialise::check_general(&module, snapshot, script)?;
+        }
     }
     moonhook_specialise::compare_marks(&mut module, snapshot);
     warn_of_members(&mut module, snapshot);

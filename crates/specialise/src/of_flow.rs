@@ -46,6 +46,7 @@ impl OfFlow {
 }
 
 const IN_GENERAL: &str = "keep the value in a table that is declared with `map{…}`";
+const BY_NUMBER: &str = "keep numbers of interfaces in a table that is declared with `map{…}`, or have a handler of the script send the packet";
 const SAME: &str = "assign values of the types that the handlers of the script assign";
 const NUMBERS: &str =
     "use variables that are integers, booleans, nil or addresses, or a table that is declared with `map{…}`";
@@ -69,7 +70,29 @@ pub fn check_general(
     let Some(variable) = variable_in_use(snapshot, script).or(assigned) else { return Ok(()) };
     let what =
         format!("the function becomes general code, which has no variable `{}` of the script", variable.name);
-    let kind = LowerErrorKind::OfScript { what, help: IN_GENERAL };
+    Err(refused(snapshot, what, IN_GENERAL))
+}
+
+/// Refuses the function of a flow that sends packets elsewhere by a map of its own, which nobody would fill: by names of interfaces, by groups, CPUs
+/// or sockets.
+///
+/// # Errors
+/// There is such a map.
+pub fn check_targets(module: &ir::Module, snapshot: &Snapshot) -> std::result::Result<(), Box<LowerError>> {
+    use ir::maps::{GROUPS, INTERFACES, PORTS};
+    let is_target = |name: &str| [PORTS, INTERFACES, GROUPS].contains(&name) || ir::targets::is_map(name);
+    match module.maps.iter().any(|map| is_target(&map.name)) {
+        true => {
+            let what = "functions of flows send packets to interfaces by their numbers only".to_string();
+            Err(refused(snapshot, what, BY_NUMBER))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The refusal of the only handler.
+fn refused(snapshot: &Snapshot, what: String, help: &'static str) -> Box<LowerError> {
+    let kind = LowerErrorKind::OfScript { what, help };
     let closure = snapshot.handlers.first().map(|handler| snapshot.closure(handler.closure));
     let prototype = closure.map(|closure| snapshot.prototype(closure.prototype));
     let source = prototype.and_then(|prototype| prototype.source).map(|source| snapshot.source(source));
@@ -80,7 +103,7 @@ pub fn check_general(
         text: source.map_or_else(String::new, |source| source.line(line).to_string()),
         name: None,
     };
-    Err(Box::new(LowerError { kind, place: place.into() }))
+    Box::new(LowerError { kind, place: place.into() })
 }
 
 impl Knowledge {
