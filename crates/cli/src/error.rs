@@ -12,6 +12,7 @@ use moonhook_load::LoadError;
 use moonhook_records::RecordError;
 use moonhook_session::SessionError;
 use moonhook_specialise::LowerError;
+use moonhook_updates::{KeyError, UpdateError};
 use moonhook_user::UserError;
 use std::io;
 use std::path::PathBuf;
@@ -38,6 +39,14 @@ pub enum CliError {
     Signals { problem: String },
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} cannot be written: {source}", path.display())]
+    Unwritten { path: PathBuf, source: io::Error },
+    #[error("{}: {problem}", path.display())]
+    Key { path: PathBuf, problem: KeyError },
+    #[error(transparent)]
+    LongUpdate(#[from] UpdateError),
+    #[error("nothing can be sent to {host}: {source}")]
+    Unsent { host: String, source: io::Error },
     #[error("`{operation}` has other operands")]
     Operands { operation: String },
     #[error("no script is named, only '{interface}'")]
@@ -95,6 +104,10 @@ impl CliError {
             CliError::NoMatch { .. } => "MH0028",
             CliError::NoPackets => "MH0030",
             CliError::NoPlace { .. } => "MH0031",
+            CliError::Key { .. } => "MH0032",
+            CliError::LongUpdate(_) => "MH0033",
+            CliError::Unsent { .. } => "MH0034",
+            CliError::Unwritten { .. } => "MH0035",
         }
     }
 
@@ -109,6 +122,10 @@ impl CliError {
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
             CliError::Signals { .. } => "use `--duration` to end after some time",
             CliError::Unreadable { .. } => "check the path and its permissions",
+            CliError::Unwritten { .. } => "give another name, or remove the file if nobody needs it",
+            CliError::Key { .. } => "`moonhook update-key FILE` makes a pair of keys",
+            CliError::LongUpdate(_) => "make it shorter, or use `moonhook flow` over there",
+            CliError::Unsent { .. } => "check the name, and the way there",
             CliError::NoScript { .. } => {
                 "name the script behind the interface; `moonhook run --help` has examples"
             }
@@ -129,7 +146,9 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Session(error) => error.exit(),
-            CliError::User(_) | CliError::Entry { .. } | CliError::NoPackets => Exit::Refused,
+            CliError::User(_) | CliError::Entry { .. } | CliError::NoPackets | CliError::LongUpdate(_) => {
+                Exit::Refused
+            }
             CliError::NoPage { .. }
             | CliError::SameFile { .. }
             | CliError::NoPlace { .. }
@@ -140,6 +159,9 @@ impl CliError {
             | CliError::NothingToMeasure { .. }
             | CliError::NoMatch { .. }
             | CliError::Signals { .. }
+            | CliError::Key { .. }
+            | CliError::Unsent { .. }
+            | CliError::Unwritten { .. }
             | CliError::Unreadable { .. } => Exit::Host,
         }
     }

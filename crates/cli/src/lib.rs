@@ -27,9 +27,11 @@ mod replay;
 mod report;
 mod rule;
 mod run;
+mod send_update;
 mod stop;
 mod table;
 mod terminal;
+mod update_key;
 mod verdict;
 
 /// Compiling allocates many small values, on several threads: a fifth of the time went into libc's allocator.
@@ -88,6 +90,8 @@ enum Command {
     Reload(reload::Arguments),
     Exec(exec::Arguments),
     Flow(flow::Arguments),
+    UpdateKey(update_key::Arguments),
+    SendUpdate(send_update::Arguments),
     Table(table::Arguments),
     Events(events::Arguments),
     Rule(rule::Arguments),
@@ -109,6 +113,8 @@ impl Command {
             Command::Reload(arguments) => reload::reload(arguments, out),
             Command::Exec(arguments) => exec::exec(arguments, out),
             Command::Flow(arguments) => flow::flow(arguments, out),
+            Command::UpdateKey(arguments) => update_key::update_key(arguments, out),
+            Command::SendUpdate(arguments) => send_update::send_update(arguments, out),
             Command::Table(arguments) => table::table(arguments, out),
             Command::Events(arguments) => events::events(arguments, out),
             Command::Rule(arguments) => rule::rule(arguments, out),
@@ -130,6 +136,8 @@ impl Command {
             Command::Reload(arguments) => arguments.json,
             Command::Exec(arguments) => arguments.json,
             Command::Flow(arguments) => arguments.json,
+            Command::UpdateKey(arguments) => arguments.json,
+            Command::SendUpdate(arguments) => arguments.json,
             Command::Table(arguments) => arguments.json,
             Command::Events(arguments) => arguments.json,
             Command::Rule(arguments) => arguments.json,

@@ -14,12 +14,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("replace", &[]),
     ("schema", &[]),
     ("flows", &["schema"]),
+    ("updates", &[]),
     ("snapshot", &["btf", "flows", "hook", "schema"]),
     ("ir", &["diagnostic", "schema"]),
     // What stages and front ends share.
     ("packet", &["hook", "ir"]),
     // The stages.
-    ("load", &["btf", "diagnostic", "flows", "hook", "library", "schema", "snapshot"]),
+    ("load", &["btf", "diagnostic", "flows", "hook", "library", "schema", "snapshot", "updates"]),
     ("runtime", &["ir", "library", "load", "snapshot"]),
     (
         "specialise",

@@ -56,6 +56,11 @@ fn usage_errors_end_with_2() {
         &["exec", "x"],
         &["exec", "x", "x.lua", "-e", "1"],
         &["table", "x", "t", "frobnicate"],
+        &["update-key"],
+        &["send-update", "host", "1"],
+        &["send-update", "host", "1", "x.lua"],
+        &["send-update", "host", "1", "x.lua", "--key", "k", "--delete"],
+        &["send-update", "host", "1", "x.lua", "--key", "k", "--port", "0"],
     ] {
         let run = place.run(arguments).ends_with(2);
         assert!(run.stderr().contains("--help"), "{arguments:?}: {}", run.stderr());
@@ -194,6 +199,20 @@ fn scripts_that_do_not_run_cannot_be_reached() {
         .complains("MH0519");
     std::fs::write(place.path("run"), "").unwrap();
     place.run(&[&["run", "lo", "x.lua"][..], &folder].concat()).ends_with(3).complains("MH0801");
+}
+
+#[test]
+fn updates_that_cannot_be_signed_or_sent_say_why() {
+    let long = "-- ".to_string() + &"x".repeat(400_000);
+    let place = Place::with(&[("f.lua", "function(pkt) end"), ("long.lua", &long)]);
+    place.run(&["update-key", "k", "--json"]).ends_with(0);
+    place.run(&["update-key", "k"]).ends_with(3).complains("MH0035");
+    place.run(&["update-key", "no/folder"]).ends_with(3).complains("MH0035");
+    let send = |host: &str, file: &str, key: &str| place.run(&["send-update", host, "1", file, "--key", key]);
+    send("::1", "f.lua", "none").ends_with(3).complains("MH0012");
+    send("::1", "f.lua", "k.pub").ends_with(3).complains("MH0032");
+    send("::1", "long.lua", "k").ends_with(1).complains("MH0033");
+    send("no.such.host.invalid", "f.lua", "k").ends_with(3).complains("MH0034");
 }
 
 /// A person who gives a name that cannot be one learns what names are.

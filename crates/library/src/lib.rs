@@ -69,6 +69,7 @@ pub const LIBRARIES: &[&Library] = &[
     &own::TIMER,
     &own::TRACE,
     &own::XDP,
+    &own::UPDATES,
     &own::XSK,
 ];
 

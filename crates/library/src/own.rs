@@ -19,6 +19,7 @@ mod socket;
 mod tc;
 mod timer;
 mod trace;
+mod updates;
 mod xdp;
 mod xsk;
 
@@ -40,6 +41,7 @@ pub use self::socket::SOCKET;
 pub use self::tc::TC;
 pub use self::timer::TIMER;
 pub use self::trace::TRACE;
+pub use self::updates::UPDATES;
 pub use self::xdp::XDP;
 pub use self::xsk::XSK;
 

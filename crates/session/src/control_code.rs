@@ -268,6 +268,10 @@ impl Session {
     }
 
     fn say(&mut self, message: &Message) -> Result<(), SessionError> {
+        // These are bytes from a network, for control code alone.
+        if matches!(message, Message::Event(notice) if *notice.name == *moonhook_load::UPDATE_EVENT) {
+            return Ok(());
+        }
         self.publisher.publish(|| crate::announce::message_json(message));
         self.audience.message(message)
     }

@@ -11,7 +11,7 @@ use crate::modules::module::Context;
 use crate::modules::module::Global;
 use crate::registry::{Proxied, Requests};
 
-pub(super) const GLOBAL: Global = Global { name: "event", open };
+pub(crate) const GLOBAL: Global = Global { name: "event", open };
 
 const VALUES: &CStr = c"integer, string, boolean, nil or record of those";
 

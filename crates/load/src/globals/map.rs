@@ -7,7 +7,7 @@ use super::schema;
 use crate::modules::module::Global;
 use crate::modules::module::{Context, type_error, type_name};
 
-pub(super) const GLOBAL: Global = Global { name: "map", open };
+pub(crate) const GLOBAL: Global = Global { name: "map", open };
 
 type Apply = fn(&Value, &mut Declaration) -> Result<(), String>;
 

@@ -5,8 +5,8 @@
 
 mod attach;
 mod collectgarbage;
-mod event;
-mod map;
+pub(crate) mod event;
+pub(crate) mod map;
 mod on;
 pub(crate) mod redirect;
 mod route;

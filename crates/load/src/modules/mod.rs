@@ -21,6 +21,7 @@ mod set;
 mod socket;
 mod tc;
 mod trace;
+pub(crate) mod updates;
 mod verdicts;
 mod xdp;
 pub(crate) mod xsk;
@@ -44,6 +45,7 @@ pub(crate) const MODULES: &[Module] = &[
     socket::MODULE,
     tc::MODULE,
     trace::MODULE,
+    updates::MODULE,
     verdicts::CGROUP_MODULE,
     verdicts::CHOSEN_MODULE,
     verdicts::TC_MODULE,

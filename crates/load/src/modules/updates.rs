@@ -1,0 +1,101 @@
+//! `require "updates"`: functions of flows that come in datagrams (docs/updates.md). A handler in Lua takes them out of the traffic, a
+//! function of control code checks them and gives flows their functions.
+
+mod options;
+mod taking;
+
+use mlua::{Function, Lua, Table, Value};
+use moonhook_hook::{Hook, Point};
+
+use self::options::Options;
+use self::taking::Taking;
+use super::module::{Context, Module, type_error};
+use crate::globals::{event, map};
+use crate::registry::{Registration, Registry, Request};
+use moonhook_library::key;
+
+pub(super) const MODULE: Module = Module { name: "updates", open };
+
+const LISTEN: &str = "updates.listen";
+
+/// The event that a datagram for control code is. Nobody else is told of it.
+pub const EVENT: &[u8] = b"moonhook update";
+
+fn open(context: &mut Context) -> mlua::Result<Table> {
+    let table = context.lua.create_table()?;
+    let own = [(map::GLOBAL.open)(context)?, (event::GLOBAL.open)(context)?];
+    let monotonic: Function = (super::linux::MODULE.open)(context)?.raw_get("monotonic")?;
+    let (registry, globals) = (context.registry.clone(), context.globals.clone());
+    let listen = context.function(LISTEN, move |lua, arguments| {
+        if registry.declared.is_closed() {
+            return Err("updates are listened to from load time on, before packets arrive".to_string());
+        }
+        let Some(Value::Table(given)) = arguments.first() else {
+            return Err(type_error(arguments, 1, key(LISTEN), "table"));
+        };
+        let options = Options::read(given, &globals)?;
+        let points = points(lua, &registry, given)?;
+        let earlier = registry.handlers.earlier;
+        // With the names of its variables, which are those of the tables.
+        let chunk = lua.load(include_str!("updates.lua")).set_name("=updates");
+        let make: Function = chunk.call((&own[0], &own[1], &monotonic)).map_err(said)?;
+        let taking = Taking::new(&options, registry.flows.clone());
+        let take = lua.create_function(move |lua, payload| taking.take(lua, payload)).map_err(said)?;
+        let (handler, receive): (Function, Function) =
+            make.call((options.table(lua).map_err(said)?, take)).map_err(said)?;
+        registry.requests.add(Request::Listen { event: EVENT.to_vec(), function: receive });
+        for (number, point) in points.into_iter().enumerate() {
+            let function: Function = handler.call(verdict(point.hook)?).map_err(said)?;
+            registry.handlers.all.borrow_mut().insert(earlier + number, Registration { point, function });
+        }
+        Ok(Value::Nil)
+    })?;
+    table.raw_set(key(LISTEN), listen)?;
+    Ok(table)
+}
+
+/// Where the handler is to stand: where the function `hook` registers another one, or a module's `attach`; else where `attach` does.
+fn points(lua: &Lua, registry: &Registry, options: &Table) -> Result<Vec<Point>, String> {
+    let attach = match options.raw_get::<Value>("hook").map_err(said)? {
+        Value::Nil => return Ok(vec![Point::at_interface(registry.chosen)]),
+        Value::Function(attach) => attach,
+        Value::Table(module) => match module.get::<Value>("attach").map_err(said)? {
+            Value::Function(attach) => attach,
+            _ => {
+                return Err(bad(
+                    "field 'hook': a module with 'attach', or a function that registers, expected",
+                ));
+            }
+        },
+        _ => return Err(bad("field 'hook': a module with 'attach', or a function that registers, expected")),
+    };
+    let all = &registry.handlers.all;
+    let before = all.borrow().len();
+    let probe: Function = lua.load("return function() end").set_name("=updates").call(()).map_err(said)?;
+    let called = attach.call::<()>(probe);
+    let mut all = all.borrow_mut();
+    let before = before.min(all.len());
+    let added = all.split_off(before);
+    called.map_err(said)?;
+    match added.is_empty() {
+        true => Err(bad("field 'hook': the function registers nothing")),
+        false => Ok(added.into_iter().map(|registration| registration.point).collect()),
+    }
+}
+
+/// What the hook drops packets with.
+fn verdict(hook: &Hook) -> Result<i32, String> {
+    hook.plain_verdict("DROP")
+        .ok_or_else(|| bad(&format!("field 'hook': packets cannot be dropped at {}", hook.name)))
+}
+
+fn bad(problem: &str) -> String {
+    format!("bad argument #1 to '{}' ({problem})", key(LISTEN))
+}
+
+fn said(error: mlua::Error) -> String {
+    match error {
+        mlua::Error::CallbackError { cause, .. } => cause.to_string(),
+        error => error.to_string(),
+    }
+}
