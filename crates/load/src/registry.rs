@@ -228,6 +228,12 @@ impl Requests {
         crate::print::capture_line(lua, &line)
     }
 
+    /// Whether something is to be called for events of that name.
+    pub(crate) fn listens_to(&self, name: &[u8]) -> bool {
+        let is_meant = |request: &Request| matches!(request, Request::Listen { event, .. } if event == name);
+        self.waiting.borrow().iter().any(is_meant)
+    }
+
     /// A number for a new timer, from 1.
     pub(crate) fn new_timer(&self) -> u64 {
         self.timers.set(self.timers.get() + 1);

@@ -30,6 +30,9 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         if registry.declared.is_closed() {
             return Err("updates are listened to from load time on, before packets arrive".to_string());
         }
+        if registry.requests.listens_to(EVENT) {
+            return Err("updates are listened to already: one listener serves all flow tables".to_string());
+        }
         let Some(Value::Table(given)) = arguments.first() else {
             return Err(type_error(arguments, 1, key(LISTEN), "table"));
         };
@@ -97,5 +100,61 @@ fn said(error: mlua::Error) -> String {
     match error {
         mlua::Error::CallbackError { cause, .. } => cause.to_string(),
         error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, load};
+    use moonhook_updates::SecretKey;
+    use std::fs;
+
+    /// What load time says of a script that has a public key beside it.
+    fn outcome(script: &str) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let key = SecretKey::of_seed(&[1; 32]).public().to_pem().unwrap();
+        fs::write(folder.path().join("k.pub"), key).unwrap();
+        let path = folder.path().join("x.lua");
+        let begin = "local updates, xdp, tc = require 'updates', require 'xdp', require 'tc'\n";
+        fs::write(&path, format!("{begin}{script}")).unwrap();
+        let loaded = load(&[path], &Options::default()).map_err(|error| error.to_string())?;
+        Ok(loaded.snapshot.handlers.iter().map(|handler| handler.point.hook.name.to_string()).collect())
+    }
+
+    #[test]
+    fn the_handler_stands_in_front_where_it_is_wanted() {
+        let own = "xdp.attach(function() return xdp.x end)";
+        for (hook, expected) in [
+            ("", vec!["xdp", "xdp"]),
+            (", hook = xdp", vec!["xdp", "xdp"]),
+            (", hook = tc.ingress", vec!["tc.ingress", "xdp"]),
+        ] {
+            let script = format!("{own} updates.listen{{port = 9, keys = {{'k.pub'}}{hook}}}");
+            assert_eq!(outcome(&script).unwrap(), expected, "{hook}");
+        }
+    }
+
+    #[test]
+    fn wrong_options_are_refused_by_name() {
+        for (options, part) in [
+            ("()", "table expected, got no value"),
+            ("{}", "field 'port': integer from 1 to 65535"),
+            ("{port = 9}", "field 'keys': list of files"),
+            ("{port = 0, keys = {'k.pub'}}", "field 'port'"),
+            ("{port = 9, keys = {}}", "field 'keys'"),
+            ("{port = 9, keys = {'none'}}", "none: No such file"),
+            ("{port = 9, keys = {'x.lua'}}", "not a public key of Ed25519"),
+            ("{port = 9, keys = {'k.pub', 'k.pub'}}", "twice"),
+            ("{port = 9, keys = {'k.pub'}, hook = 7}", "field 'hook'"),
+            ("{port = 9, keys = {'k.pub'}, hook = function() end}", "registers nothing"),
+            ("{port = 9, keys = {'k.pub'}, sources = {'10.0.0.0/33'}}", "'10.0.0.0/33' is no IP address"),
+            ("{port = 9, keys = {'k.pub'}, age = -1}", "field 'age'"),
+            ("{port = 9, keys = {'k.pub'}, name = ''}", "field 'name'"),
+            ("{port = 9, keys = {'k.pub'}, speed = 1}", "no option 'speed'"),
+            ("{port = 9, keys = {'k.pub'}} updates.listen{port = 10, keys = {'k.pub'}}", "already"),
+        ] {
+            let error = outcome(&format!("updates.listen{options}")).unwrap_err();
+            assert!(error.contains(part), "{options}: {error}");
+        }
     }
 }
