@@ -7,22 +7,6 @@ set -euo pipefail
 begin flow
 veth_pair
 
-# start NAME SCRIPT ARGS…: runs the script in the background and waits until it is attached.
-start() {
-    local name=$1 script=$2
-    shift 2
-    env --default-signal=INT,HUP "$MOONHOOK" run right0 "$script" --netns "$RIGHT" --name flows "$@" \
-        >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
-    RUN=$!
-    eventually "$name attaches" grep -qs '^attached' "$WORK/$name.out"
-}
-
-stop() {
-    kill -INT "$RUN"
-    wait "$RUN" || die "$1 ended with $?"
-    RUN=
-}
-
 # send PORT COUNT: datagrams of 4 bytes.
 send() {
     ip netns exec "$LEFT" bash -c "for i in \$(seq $2); do printf ping >/dev/udp/192.0.2.2/$1; done"
@@ -64,7 +48,7 @@ LUA
 try() {
     local name="$1-$5"
     sed -e "s/HOOK_ATTACH/$2/; s/HOOK_PASS/$3/; s/HOOK_DROP/$4/" "$WORK/flows.lua" >"$WORK/$name.lua"
-    start "$name" "$WORK/$name.lua" --form "$5"
+    attach right0 "$WORK/$name.lua" --netns "$RIGHT" --name flows --form "$5"
     send 7001 3
     eventually "$name: the flow of load time is handled by its function" gives 'total, seen[7001]' $'300\t3'
     send 7002 2
@@ -87,8 +71,8 @@ try() {
     # Two flows with one function.
     lua 'for port = 7003, 7004 do flows:set({src = "192.0.2.1", dport = port}, "function(pkt) local n = pkt.udp.dport\nerror(\"no \" .. n) end") end' >/dev/null
     send 7003 1
-    eventually "$name: the error names its line" grep -q '7003' "$WORK/$name.err"
-    grep -q 'flow [0-9]*:2: no 7003' "$WORK/$name.err" || die "$name: place of the error"
+    eventually "$name: the error names its line" grep -q '7003' "$WORK/run.err"
+    grep -q 'flow [0-9]*:2: no 7003' "$WORK/run.err" || die "$name: place of the error"
     gives 'select(2, flows:get("192.0.2.1,7003")).errors, select(2, flows:get("192.0.2.1,7004")).errors' $'1\t0' ||
         die "$name: errors count for the flow"
     gives 'flows:delete("192.0.2.1,7002")' true || die "$name: the flow is deleted"
@@ -122,7 +106,7 @@ try() {
     eventually "$name: a flow that was kept" gives 'total, select(2, flows:get("192.0.2.1,7002")).packets' $'2318\t3'
     "$MOONHOOK" flow flows delete 192.0.2.1,7002 || die "$name: delete"
     ! "$MOONHOOK" flow flows get 192.0.2.1,7002 || die "$name: it is gone"
-    stop "$name"
+    finish
 }
 
 try xdp 'require("xdp").attach' 2 1 expanded
@@ -131,7 +115,7 @@ try tc 'require("tc").ingress' -1 2 expanded
 general() {
     local name="$1-general"
     sed -e "s/HOOK_ATTACH/$2/; s/HOOK_PASS/$3/; s/HOOK_DROP/$4/; s/ *total = total + 100$//" "$WORK/flows.lua" >"$WORK/$name.lua"
-    start "$name" "$WORK/$name.lua" --form general
+    attach right0 "$WORK/$name.lua" --netns "$RIGHT" --name flows --form general
     send 7001 3
     eventually "$name: the flow of load time is handled by its function" gives 'total, seen[7001]' $'0\t3'
     send 7002 2
@@ -142,7 +126,7 @@ general() {
         die "$name: a text becomes a function"
     send 7002 1
     eventually "$name: the new function is called" gives 'total, seen[7002]' $'2\t7'
-    stop "$name"
+    finish
 }
 
 general xdp 'require("xdp").attach' 2 1
@@ -167,7 +151,7 @@ function churn(count)
   end
 end
 LUA
-start churn "$WORK/churn.lua"
+attach right0 "$WORK/churn.lua" --netns "$RIGHT" --name flows
 send 7000 2000 &
 SEND=$!
 for _ in $(seq 10); do
@@ -181,6 +165,6 @@ eventually "churn: flows without packets go" nothing_left
 only_one() { [ "$(bpftool prog show | grep -c ' name churn ')" = 1 ]; }
 eventually "churn: nothing is left but the program" only_one
 for number in $(seq 51); do lua "flows:set($number, 'function() end')"; done | grep -q 'room for 50 flows' || die "churn: a full table"
-stop churn
+finish
 
 echo "everything went as expected"

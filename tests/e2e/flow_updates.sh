@@ -43,9 +43,7 @@ update() {
 }
 
 try() {
-    env --default-signal=INT "$MOONHOOK" run right0 flows.lua --netns "$RIGHT" --name flows --form "$1" >"$1.out" 2>"$1.err" </dev/null &
-    RUN=$!
-    eventually "$1 attaches" grep -qs '^attached' "$1.out"
+    attach right0 flows.lua --netns "$RIGHT" --name flows --form "$1"
     COUNT=0
     send 5001 "Before-$1"
     arrives "5001 Before-$1"
@@ -64,9 +62,7 @@ try() {
     arrives "5002 two-$1"
     eventually "two datagrams are counted" gives 'return counts[7000]' 2
     grep -q "dropped-$1" arrived && die "$1: what is dropped arrives"
-    kill -INT "$RUN"
-    wait "$RUN" || die "$1 ended with $?"
-    RUN=
+    finish
 }
 
 try auto

@@ -7,15 +7,6 @@ set -euo pipefail
 begin updates
 veth_pair
 
-start() {
-    local name=$1 script=$2
-    shift 2
-    env --default-signal=INT,HUP "$MOONHOOK" run right0 "$script" --netns "$RIGHT" --name updates "$@" \
-        >"$WORK/$name.out" 2>"$WORK/$name.err" </dev/null &
-    RUN=$!
-    eventually "$name attaches" grep -qs '^attached' "$WORK/$name.out"
-}
-
 # update ARGS…: sends an update from the left namespace.
 update() {
     ip netns exec "$LEFT" "$MOONHOOK" send-update 192.0.2.2 "$@" >"$WORK/sent"
@@ -51,7 +42,11 @@ flows = flow.new{key = "dport", default = function(pkt)
   if pkt.udp and pkt.udp.dport >= 7000 then seen[1] = (seen[1] or 0) + 1 end
 end}
 HOOK_ATTACH(flows)
-updates.listen{port = 9, keys = {"operator.key.pub"}, hook = HOOK_ATTACH, name = "edge", size = 5000, rate = 100, sources = {"192.0.2.0/28"}}
+updates.listen{port = 9, keys = {"operator.key.pub"}, hook = HOOK_ATTACH, name = "edge", size = 5000, HOOK_LIMIT = 100, sources = {"192.0.2.0/28"}}
+LUA
+cat >hooks.lua <<'LUA'
+local netfilter, tc, xdp = require "netfilter", require "tc", require "xdp"
+local function local_in(f) netfilter.register{pf = 2, hooknum = 1, hook = f} end
 LUA
 cat >hundred.lua <<'LUA'
 function(pkt)
@@ -62,10 +57,11 @@ LUA
 
 try() {
     local form=$1 attach=$2 drop=$3 hook=$4
-    local run="$form-$hook"
-    sed -e "s/HOOK_ATTACH/$attach/g" -e "1i local tc, xdp = require \"tc\", require \"xdp\"" updates.lua >"$run.lua"
+    local run="$form-$hook" limit=rate
+    [[ $form == auto ]] || limit=total
+    sed "s/HOOK_ATTACH/$attach/g; s/HOOK_LIMIT/$limit/" hooks.lua updates.lua >"$run.lua"
     sed -e "s/HOOK_DROP/$drop/" hundred.lua >"$run-hundred.lua"
-    start "$run" "$run.lua" --form "$form"
+    attach right0 "$run.lua" --netns "$RIGHT" --name updates --form "$form"
 
     update --key operator.key dport=7001 "$run-hundred.lua"
     counted taken 1
@@ -91,9 +87,10 @@ try() {
     update --key operator.key dport=7001 blank.lua
     counted oversized 1
     send 9 2
-    counted malformed 2
     ip netns exec "$LEFT" bash -c "head -c 1460 /dev/zero >/dev/udp/192.0.2.2/9"
-    counted oversized 2
+    counted other 3
+    ip netns exec "$LEFT" bash -c 'printf "MHUP%091d" 0 >/dev/udp/192.0.2.2/9'
+    counted malformed 1
     ip -n "$LEFT" address add 192.0.2.77/24 dev left0
     ip -n "$LEFT" route add 192.0.2.2/32 dev left0 src 192.0.2.77
     update --key operator.key dport=7001 "$run-hundred.lua"
@@ -103,7 +100,7 @@ try() {
     echo 'function(pkt) return nosuch.field.at_all( end' >wrong.lua
     update --key operator.key dport=7001 wrong.lua
     counted refused 1
-    eventually "the operator is told what is wrong" grep -q 'update of flow dport=7001: .*1: ' "$run.err"
+    eventually "the operator is told what is wrong" grep -q 'update of flow dport=7001: .*1: ' run.err
     update --key operator.key --table nosuch dport=7001 "$run-hundred.lua"
     counted refused 2
     send 7001 1
@@ -119,19 +116,19 @@ try() {
     send 7001 1
     eventually "the flow is gone" gives 'return seen[1]' 3303
 
-    # More than 100 a second.
+    # More than 100 a second, of one source or of all.
     ip netns exec "$LEFT" bash -c 'for i in $(seq 400); do printf "MHUP%091d" 0 >/dev/udp/192.0.2.2/9; done'
     gives 'return updates.frequent > 0 and updates.malformed > 50' true || die "a flood goes on to control code"
-    grep -q 'moonhook update' "$run.out" "$run.err" && die "bytes from the network are shown"
+    grep -q 'moonhook update' run.out run.err && die "bytes from the network are shown"
 
-    kill -INT "$RUN"
-    wait "$RUN" || die "$run ended with $?"
-    RUN=
+    finish
 }
 
 try auto xdp.attach 1 xdp
 try general xdp.attach 1 xdp
 try auto tc.ingress 2 tc
 try general tc.ingress 2 tc
+try auto local_in 0 netfilter
+try general local_in 0 netfilter
 
 echo "everything went as expected"

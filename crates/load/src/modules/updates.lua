@@ -1,5 +1,6 @@
 -- The handler that stands in front of a script's own: it takes datagrams for one port away, and has those that may be updates sent to
--- control code by `event`. What becomes of datagrams is counted in the table `updates`.
+-- control code by `event`. What becomes of datagrams is counted in the table `updates`: no kind of them by both handlers and control
+-- code, whose additions are not atomic.
 local map, event, monotonic = ...
 
 local SECOND <const> = 1000000000
@@ -19,9 +20,10 @@ local function prefixes(list)
 end
 
 return function(options, take)
-  local port <const>, most <const>, rate <const> = options.port, options.most, options.rate
+  local port <const>, most <const>, rate <const>, total <const> = options.port, options.most, options.rate, options.total
   local updates = map { key = "string:12", value = "int", capacity = 32 }
   local update_senders = map { key = "ip", value = { since = "int", left = "int" }, capacity = 4096, evict = "lru" }
+  local all_senders = { since = 0, left = 0 }
   local update_sources_v4, update_sources_v6 = prefixes(options.sources)
   local update_addresses_v4, update_addresses_v6 = prefixes(options.addresses)
 
@@ -38,7 +40,12 @@ return function(options, take)
     else
       sender.left = sender.left - 1
     end
-    return false
+    if now - all_senders.since >= SECOND then
+      all_senders.since = now
+      all_senders.left = total
+    end
+    all_senders.left = all_senders.left - 1
+    return all_senders.left < 0
   end
 
   local function handler(drop)
@@ -60,10 +67,9 @@ return function(options, take)
           return drop
         end
       end
-      if #payload > most then
-        count "oversized"
-      elseif #payload < LEAST or payload:byte(1) ~= M or payload:byte(2) ~= H or payload:byte(3) ~= U or payload:byte(4) ~= P then
-        count "malformed"
+      if #payload > most or #payload < LEAST or payload:byte(1) ~= M or payload:byte(2) ~= H or payload:byte(3) ~= U
+        or payload:byte(4) ~= P then
+        count "other"
       elseif is_too_frequent(ip.src) then
         count "frequent"
       else

@@ -139,7 +139,7 @@ mod tests {
         for (options, part) in [
             ("()", "table expected, got no value"),
             ("{}", "field 'port': integer from 1 to 65535"),
-            ("{port = 9}", "field 'keys': list of files"),
+            ("{port = 9}", "field 'keys': list of public keys"),
             ("{port = 0, keys = {'k.pub'}}", "field 'port'"),
             ("{port = 9, keys = {}}", "field 'keys'"),
             ("{port = 9, keys = {'none'}}", "none: No such file"),

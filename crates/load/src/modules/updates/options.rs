@@ -9,18 +9,21 @@ use super::{EVENT, bad, said};
 
 /// Bytes of a text, unless the script says otherwise.
 const SIZE: i64 = 65_536;
-/// Datagrams of one source in a second.
-const RATE: i64 = 1000;
+/// Datagrams of one source in a second, and of all together: each takes a signature's check.
+const RATE: i64 = 200;
+const TOTAL: i64 = 1000;
 /// Seconds that sequence numbers may be from the present time.
 const AGE: f64 = 60.0;
 /// Prefixes of a list.
 const MOST_PREFIXES: usize = 1024;
 
-const NAMES: [&str; 9] = ["port", "keys", "hook", "name", "addresses", "sources", "size", "rate", "age"];
+const NAMES: [&str; 10] =
+    ["port", "keys", "hook", "name", "addresses", "sources", "size", "rate", "total", "age"];
 
 pub(super) struct Options {
     port: i64,
     rate: i64,
+    total: i64,
     addresses: Option<Vec<String>>,
     sources: Option<Vec<String>>,
     pub keys: Vec<PublicKey>,
@@ -54,6 +57,7 @@ impl Options {
         Ok(Options {
             port: integer("port", 65_535, None)?,
             rate: integer("rate", 1_000_000, Some(RATE))?,
+            total: integer("total", 1_000_000, Some(TOTAL))?,
             addresses: prefixes(given, "addresses")?,
             sources: prefixes(given, "sources")?,
             keys: keys(given, globals)?,
@@ -66,6 +70,7 @@ impl Options {
         let table = lua.create_table()?;
         table.raw_set("port", self.port)?;
         table.raw_set("rate", self.rate)?;
+        table.raw_set("total", self.total)?;
         table.raw_set("most", MOST_BYTES)?;
         table.raw_set("event", lua.create_string(EVENT)?)?;
         table.raw_set("addresses", self.addresses.clone())?;
@@ -125,13 +130,22 @@ fn age(given: &Table) -> Result<Option<Duration>, String> {
     }
 }
 
-/// The keys in the files that `keys` names.
+/// What PEM begins with.
+const PEM: &str = "-----BEGIN";
+
+/// The keys that `keys` has, in files that it names or as texts.
 fn keys(given: &Table, globals: &Table) -> Result<Vec<PublicKey>, String> {
-    let expected = || bad("field 'keys': list of files with public keys expected");
-    let names = list(given, "keys", "files with public keys")?.ok_or_else(expected)?;
+    let expected = || bad("field 'keys': list of public keys, or of files with such, expected");
+    let names = list(given, "keys", "public keys, or of files with such,")?.ok_or_else(expected)?;
     let mut keys: Vec<PublicKey> = Vec::new();
     for name in names {
-        let text = content(globals, &name).map_err(|problem| bad(&format!("field 'keys': {problem}")))?;
+        let (text, name) = match name.starts_with(PEM) {
+            true => (name, "a key".to_string()),
+            false => {
+                let text = content(globals, &name);
+                (text.map_err(|problem| bad(&format!("field 'keys': {problem}")))?, name)
+            }
+        };
         let key =
             PublicKey::from_pem(&text).map_err(|problem| bad(&format!("field 'keys': {name}: {problem}")))?;
         if keys.contains(&key) {
