@@ -34,7 +34,8 @@ pub struct FlowCompiler {
     callers: Vec<Vec<(Caller, usize)>>,
     shared: Vec<(TableId, Schema, String)>,
     maps: Arc<Mutex<CommonMaps>>,
-    /// Bytes of the program's region, where functions can have that: there is one program, which nothing interrupts.
+    /// Bytes of the program's region, where functions can have that: there is one program, which nothing interrupts, and which has nothing
+    /// there when it calls them.
     region: Option<u32>,
     settings: Settings,
     script: OfFlow,
@@ -90,7 +91,8 @@ impl FlowCompiler {
         };
         let is_alone = snapshot.hooks().len() == 1 && module.arena().is_none();
         let is_told = |callers: &Vec<(Caller, usize)>| callers.iter().all(|(caller, _)| caller.says_entry);
-        let region = region_size(module).filter(|_| is_alone && callers.iter().all(is_told));
+        let is_left = module.flows.iter().all(|calls| calls.leaves_region);
+        let region = region_size(module).filter(|_| is_alone && is_left && callers.iter().all(is_told));
         // What is asked of the machine is asked once.
         let settings = Settings {
             count_verdicts: false,

@@ -39,6 +39,8 @@ pub struct FlowCalls {
     /// Functions are told which entry of the table they are called for, and where headers are ([`crate::maps::flow_told`]).
     pub says_entry: bool,
     pub says_headers: bool,
+    /// Nothing in the program's region is needed after a call.
+    pub leaves_region: bool,
 }
 
 /// A variable of the script that handlers assign: a tag and two payload words in the data section `state`, or a tag and one payload word in

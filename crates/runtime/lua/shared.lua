@@ -102,12 +102,6 @@ function shared_first_field(L, name)
   return 0
 end
 
--- What was read of any word is not its value any more.
-function shared_forget_reads(L)
-  set64(L + L_RUN, u64(L + L_RUN) + 1)
-  return 0
-end
-
 -- `if not t[k] then t[k] = {n = 0} end` must not replace an entry that another CPU makes between the two.
 
 local function absent_slot(L, number)
@@ -120,6 +114,13 @@ function inline.forget_absent(L)
   set64(L + L_ABSENT + ABSENT_SIZE, 0)
   set64(L + L_ABSENT + 2 * ABSENT_SIZE, 0)
   set64(L + L_ABSENT + 3 * ABSENT_SIZE, 0)
+end
+
+-- Another program may have assigned anything: what was read of any word is not its value any more.
+function shared_forget(L)
+  set64(L + L_RUN, u64(L + L_RUN) + 1)
+  inline.forget_absent(L)
+  return 0
 end
 
 -- Notes that the table with that number has nothing at the key.

@@ -142,6 +142,9 @@ impl Surroundings for Expanded {
         context.known.shared.paths_read(context.snapshot, table)
     }
 
+    /// Nothing is kept but what the state knows.
+    fn shared_written(&self, _: &mut Context<'_>) {}
+
     fn copies_records(&self) -> bool {
         false
     }

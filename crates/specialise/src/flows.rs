@@ -9,6 +9,8 @@ use crate::Options;
 use crate::context::{Context, Result, Stop};
 use crate::knowledge::{Knowledge, MOST_ATTEMPTS};
 use crate::loops::Iteration;
+use crate::region::STRINGS_START;
+use crate::shared::Assigned;
 use crate::shared::map_calls::lookup;
 use crate::state::State;
 use crate::subprograms::of_program;
@@ -53,6 +55,9 @@ impl Table {
 
     /// Has the function of the flow with that key handle the packet; gives the verdict, and the states in which there is no such flow.
     pub fn call_function(self, context: &mut Context<'_>, key: &[Word]) -> Result<(Word, Vec<State>)> {
+        if context.target.hook.can_write() {
+            context.before_packet_write()?;
+        }
         let mut without = Vec::new();
         let memory = context.flow_memory(self.number, self.layout, &mut without);
         let entry = self.find(context, memory, key, &mut without)?;
@@ -74,7 +79,8 @@ impl Table {
         let program = context.program_context();
         let answer = context.call_function(caller, &[program, function]);
         context.note_packet_moved();
-        context.note_packet_written();
+        context.packet_written();
+        context.shared_written();
         let none = context.compare(CompareOp::Eq, answer, NONE);
         let (none, answered) = context.split(none);
         without.push(none);
@@ -85,10 +91,14 @@ impl Table {
     /// Notes that the program calls functions of the table.
     fn note_call(self, context: &mut Context<'_>, says_headers: bool) {
         let (table, program, says_entry) = (self.number, context.target.program, context.can_tell());
+        let leaves_region = context.leaves_region();
         let calls = &mut context.output.module.flows;
         match calls.iter_mut().find(|calls| (calls.table, calls.program) == (table, program)) {
             // All calls have to say so.
-            Some(calls) => calls.says_headers &= says_headers,
+            Some(calls) => {
+                calls.says_headers &= says_headers;
+                calls.leaves_region &= leaves_region;
+            }
             None => calls.push(ir::FlowCalls {
                 table,
                 program,
@@ -96,6 +106,7 @@ impl Table {
                 functions: self.functions,
                 says_entry,
                 says_headers,
+                leaves_region,
             }),
         }
     }
@@ -306,6 +317,24 @@ impl Context<'_> {
             self.shared_map(table)?;
         }
         Ok(())
+    }
+
+    /// Whether nothing is in the region that is needed when another program has used it: no strings, no tables.
+    fn leaves_region(&self) -> bool {
+        self.state.scratch == Word::Imm(STRINGS_START) && !self.known.stored.is_used()
+    }
+
+    /// Another program may have written whatever it has in common with this one.
+    fn shared_written(&mut self) {
+        let facts = &mut self.state.facts;
+        facts.looked.clear();
+        facts.absent.clear();
+        facts.found.clear();
+        for table in self.known.shared.tables().collect::<Vec<_>>() {
+            self.forget_words(table, Assigned::All);
+        }
+        self.known.variables.forget_all_loads();
+        self.around.shared_written(self);
     }
 
     /// Executes a function as the only handler of a program, whose code is of no use.

@@ -47,6 +47,7 @@ impl OfFlow {
 
 const IN_GENERAL: &str = "keep the value in a table that is declared with `map{…}`";
 const BY_NUMBER: &str = "keep numbers of interfaces in a table that is declared with `map{…}`, or have a handler of the script send the packet";
+const BY_HANDLERS: &str = "call the table in a handler of the script";
 const SAME: &str = "assign values of the types that the handlers of the script assign";
 const NUMBERS: &str =
     "use variables that are integers, booleans, nil or addresses, or a table that is declared with `map{…}`";
@@ -73,14 +74,19 @@ pub fn check_general(
     Err(refused(snapshot, what, IN_GENERAL))
 }
 
-/// Refuses the function of a flow that sends packets elsewhere by a map of its own, which nobody would fill: by names of interfaces, by groups, CPUs
-/// or sockets.
+/// Refuses the function of a flow that needs maps which nobody would fill for it: to send packets elsewhere by names of interfaces, by groups, CPUs
+/// or sockets, or to call a flow table.
 ///
 /// # Errors
-/// There is such a map.
+/// It needs such a map.
 pub fn check_targets(module: &ir::Module, snapshot: &Snapshot) -> std::result::Result<(), Box<LowerError>> {
     use ir::maps::{GROUPS, INTERFACES, PORTS};
     let is_target = |name: &str| [PORTS, INTERFACES, GROUPS].contains(&name) || ir::targets::is_map(name);
+    if !module.flows.is_empty() {
+        let what =
+            "functions of flows do not call flow tables: their packets are of a flow already".to_string();
+        return Err(refused(snapshot, what, BY_HANDLERS));
+    }
     match module.maps.iter().any(|map| is_target(&map.name)) {
         true => {
             let what = "functions of flows send packets to interfaces by their numbers only".to_string();

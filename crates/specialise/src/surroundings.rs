@@ -99,6 +99,9 @@ pub trait Surroundings {
     /// What is copied, as values, of the table's entries when they are looked up.
     fn copied_paths(&self, context: &mut Context<'_>, table: TableId) -> Vec<FieldPath>;
 
+    /// Another program may have assigned anything: what is kept of shared tables at packet time is not what they have any more.
+    fn shared_written(&self, context: &mut Context<'_>);
+
     /// Whether every record is copied as a whole, whatever is read of it.
     fn copies_records(&self) -> bool;
 

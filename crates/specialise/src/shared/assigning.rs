@@ -6,7 +6,7 @@ use moonhook_snapshot::TableId;
 
 impl Context<'_> {
     /// Notes that words of the table have been assigned, in the current state.
-    pub(super) fn forget_words(&mut self, table: TableId, words: Assigned) {
+    pub fn forget_words(&mut self, table: TableId, words: Assigned) {
         if self.code.loop_start > 0 {
             return self.known.shared.additions.forget_words(table, &words);
         }

@@ -42,6 +42,7 @@ mod writing;
 pub use adding::Met;
 pub use additions::Additions;
 pub use addresses::EntryOf;
+pub use assigned::Assigned;
 pub use assigned::Assignment;
 pub use copied_keys::Extent;
 pub use held::STALE;

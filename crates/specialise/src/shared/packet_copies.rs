@@ -2,7 +2,8 @@
 //! into packet memory when the entry is looked up, confirmed as [`super::copies`] has it, and fields are read there.
 //!
 //! Behind the value's bytes stands, for each record in it, a word whose bit i says that the handler has assigned field i, which is
-//! read in place from then on; and in tables of prefixes, where several keys lead to one entry, what the state's `L_COPIES` was.
+//! read in place from then on; and what the state's `L_COPIES` was, in tables of prefixes, where several keys lead to one entry, and
+//! where functions of flows may assign entries while a handler waits for their verdict.
 
 use super::known::FieldPath;
 use crate::arena;
@@ -35,9 +36,13 @@ pub struct CopyLayout {
 }
 
 impl CopyLayout {
-    pub fn new(schema: &Schema) -> CopyLayout {
+    pub fn new(snapshot: &Snapshot, schema: &Schema) -> CopyLayout {
         let (value, records) = (schema.value.size() as i64, records_in(&schema.value));
-        CopyLayout { value, records, stamped: schema.is_prefixes() }
+        CopyLayout { value, records, stamped: schema.is_prefixes() || !snapshot.flows.is_empty() }
+    }
+
+    pub fn is_stamped(&self) -> bool {
+        self.stamped
     }
 
     /// The word that says what is assigned of a record, of those in the value the one with that number.
@@ -97,7 +102,7 @@ impl Context<'_> {
         [key, entry]: [ir::Value; 2],
         moved: &mut Vec<State>,
     ) -> Result<Word> {
-        let layout = CopyLayout::new(schema);
+        let layout = CopyLayout::new(self.snapshot, schema);
         let copy = self.allocate_in_arena(Word::Imm(layout.size()));
         let value = schema.value_offset() as i16;
         let mut others = Vec::new();
@@ -119,6 +124,14 @@ impl Context<'_> {
         }
         self.state = good;
         Ok(copy)
+    }
+
+    /// From now on no stamped copy is read that was made before.
+    pub fn outdate_copies(&mut self) {
+        let place = self.add(self.state_address(), L_COPIES);
+        let stamp = arena::load(self, place);
+        let stamp = self.add(stamp, 1);
+        arena::store(self, place, stamp);
     }
 
     /// The value, which is no string, at an address in a copy, with one arm for each way of getting it.

@@ -131,6 +131,11 @@ impl Surroundings for InStub {
         context.known.shared.paths_of_several_words(context.snapshot, table)
     }
 
+    fn shared_written(&self, context: &mut Context<'_>) {
+        context.outdate_copies();
+        context.call_routine("shared_forget", &[]);
+    }
+
     fn copies_records(&self) -> bool {
         true
     }

@@ -83,8 +83,7 @@ impl Variables {
 
     /// Before a new attempt.
     pub fn start_over(&mut self) {
-        self.loads.clear();
-        self.loads_of.clear();
+        self.forget_all_loads();
         self.additions.clear();
         self.unclear.clear();
     }
@@ -101,6 +100,12 @@ impl Variables {
                 self.loads.remove(&value);
             }
         }
+    }
+
+    /// The same of all variables.
+    pub fn forget_all_loads(&mut self) {
+        self.loads.clear();
+        self.loads_of.clear();
     }
 
     /// Forgets values from `count` on.

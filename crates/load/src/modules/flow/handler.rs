@@ -8,7 +8,10 @@ use moonhook_flows::{Field, KeyKind};
 pub(super) fn handler(lua: &Lua, kind: &KeyKind) -> mlua::Result<Function> {
     let body = match kind {
         KeyKind::Values => {
-            "local a, b, c, d = key(pkt)\n if a ~= nil then CALL(a, b, c, d) END end".to_string()
+            // Behind the first value that is nil there is none.
+            "local a, b, c, d = key(pkt)\n if b == nil then c = nil end\n if c == nil then d = nil end\n\
+             if a ~= nil then CALL(a, b, c, d) END end"
+                .to_string()
         }
         KeyKind::Fields(fields) => of_fields(fields, *kind == KeyKind::five_tuple()),
     };

@@ -87,15 +87,14 @@ impl Context<'_> {
     pub(super) fn copy_held(&mut self, table: TableId, entry: Word) -> Result<Word> {
         let place = self.add(entry, T_COPY);
         let copy = arena::load(self, place);
-        let schema = self.schema_of(table)?;
-        if !schema.is_prefixes() {
+        let layout = CopyLayout::new(self.snapshot, &*self.schema_of(table)?);
+        if !layout.is_stamped() {
             return Ok(copy);
         }
         let none = self.compare(CompareOp::Eq, copy, 0);
         let (none, some) = self.split(none);
         self.state = some;
-        let places =
-            [self.add(copy, CopyLayout::new(&schema).stamp()), self.add(self.state_address(), L_COPIES)];
+        let places = [self.add(copy, layout.stamp()), self.add(self.state_address(), L_COPIES)];
         let [then, now] = places.map(|place| arena::load(self, place));
         let old = self.compare(CompareOp::Ne, then, now);
         let (old, good) = self.split(old);
@@ -107,10 +106,7 @@ impl Context<'_> {
     /// An entry of a table of prefixes is assigned: other keys that were looked up may lead to it.
     pub(super) fn forget_copies(&mut self, table: TableId) -> Result<()> {
         if self.schema_of(table)?.is_prefixes() {
-            let place = self.add(self.state_address(), L_COPIES);
-            let stamp = arena::load(self, place);
-            let stamp = self.add(stamp, 1);
-            arena::store(self, place, stamp);
+            self.outdate_copies();
         }
         Ok(())
     }
@@ -138,7 +134,7 @@ impl Context<'_> {
 
     /// Where the word is that says which of a record's fields the handler has assigned since the copy was made.
     pub(super) fn assigned_fields(&mut self, table: TableId, record: &Record, copy: Word) -> Result<Word> {
-        let layout = CopyLayout::new(&*self.schema_of(table)?);
+        let layout = CopyLayout::new(self.snapshot, &*self.schema_of(table)?);
         Ok(self.add(copy, layout.assigned(record.number - record.outermost)))
     }
 
