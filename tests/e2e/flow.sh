@@ -167,4 +167,38 @@ eventually "churn: nothing is left but the program" only_one
 for number in $(seq 51); do lua "flows:set($number, 'function() end')"; done | grep -q 'room for 50 flows' || die "churn: a full table"
 finish
 
+# What the script itself sets goes with the script; what flows were given since then stays, and so does what they are given while a reload is
+# under way, with all that was counted.
+cat >"$WORK/late.lua" <<'LUA'
+local flow = require "flow"
+total = 0
+flows = flow.new{key = {"dport"}, capacity = 1000}
+flows:set(7001, "function(pkt) total = total + 1 end")
+require("xdp").attach(flows)
+LUA
+attach right0 "$WORK/late.lua" --netns "$RIGHT" --name flows
+send 7001 1
+eventually "late: the script's text" gives 'total' 1
+sed -i 's/total + 1 end/total + 10 end/' "$WORK/late.lua"
+"$MOONHOOK" reload flows | grep -q '^  flows flows: 1 kept' || die "late: reload"
+send 7001 1
+eventually "late: the script's new text" gives 'total' 11
+echo 'function(pkt) total = total + 100 end' >"$WORK/hundred.lua"
+"$MOONHOOK" flow flows set 7001 "$WORK/hundred.lua" >/dev/null || die "late: set"
+"$MOONHOOK" reload flows >/dev/null || die "late: reload"
+send 7001 1
+eventually "late: a text that was set since" gives 'total, select(2, flows:get(7001)).packets' $'111\t3'
+for number in 0 1 2 3 4; do echo "function(pkt) total = total + 0 -- $number" $'\nend' >"$WORK/late.$number"; done
+send 7001 2000 &
+SEND=$!
+(for number in $(seq 8001 8150); do "$MOONHOOK" flow flows set "$number" "$WORK/late.$((number % 5))" >/dev/null || echo "$number"; done) >"$WORK/late.out" &
+SET=$!
+for number in $(seq 10); do "$MOONHOOK" reload flows >/dev/null || die "late: reload $number"; done
+wait "$SEND" "$SET"
+[ ! -s "$WORK/late.out" ] || die "late: not set: $(cat "$WORK/late.out")"
+counted() { "$MOONHOOK" flow flows get 7001 --json | grep -q '"packets": 2003'; }
+eventually "late: every datagram is counted" counted
+"$MOONHOOK" flow flows | grep -q '^flows: by dport; 151 of 1000 flows' || die "late: $("$MOONHOOK" flow flows)"
+finish
+
 echo "everything went as expected"

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The script there listens (`updates.listen{port = …, keys = {…}}`), and takes what is signed by a key that it knows. Nothing comes back:
-`moonhook flow` and `moonhook table NAME list updates` over there tell what has become of it. FLOW is a key as `moonhook flow` has them. Clocks of
+`moonhook flow` and `moonhook table NAME updates dump` over there tell what has become of it. FLOW is a key as `moonhook flow` has them. Clocks of
 both hosts may differ by as much as the script allows (a minute, unless it says otherwise).
 
 Examples:

@@ -117,7 +117,8 @@ impl Control {
         let locals = locals::by_name(&loaded, &written)?;
         let (flows, earlier) = match (connection.flows, loaded.base.take()) {
             (Some(Made { tables, maker, earlier }), Some(base)) => {
-                (Some(Rc::new(Owner::new(tables, maker, base))), earlier)
+                let owner = Owner::new(tables, maker, base).counted_in(Arc::clone(&options.begun));
+                (Some(Rc::new(owner)), earlier)
             }
             _ => (None, None),
         };
@@ -136,7 +137,7 @@ impl Control {
             seen: Seen::default(),
             flows,
         };
-        control.begin_flows(earlier.as_deref())?;
+        control.begin_flows(earlier)?;
         Ok(control)
     }
 

@@ -2,10 +2,13 @@
 //! fit what the kernel gives.
 
 use crate::error::EmitError;
-use moonhook_ir::{Function, FunctionKind, MAX_FUNCTIONS, Module, Slot};
+use moonhook_ir::{Function, FunctionKind, MAX_FUNCTIONS, Module, Op, Slot, helper};
 
 /// `MAX_BPF_STACK` (include/linux/filter.h): for all nested frames together.
 pub const MAX_STACK: u32 = 512;
+/// What the frames may take, together, of functions that wait for one which makes a tail call: less than 256 bytes
+/// (`check_max_stack_depth_subprog`, kernel/bpf/verifier.c).
+const MAX_ABOVE_TAIL_CALL: u32 = 255;
 /// `MAX_CALL_FRAMES` (include/linux/bpf_verifier.h).
 const MAX_FRAMES: usize = 8;
 /// Spilled registers are whole, aligned words: the verifier then knows what they hold.
@@ -70,11 +73,17 @@ fn too_large(function: &str, bytes: u32) -> EmitError {
 /// Checks every chain of calls that starts in a program, and gives the bytes of the largest; `sizes` are the frames' sizes by function. The verifier adds them
 /// up rounded (`round_up_stack_depth`, kernel/bpf/verifier.c).
 pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<u32, EmitError> {
-    let jit = module.arena().is_some(); // Kernels without a JIT have no arenas.
+    let tail_calls: Vec<bool> = module.functions.iter().map(makes_tail_call).collect();
+    let of_functions = module.functions.iter().zip(&tail_calls);
+    let mut of_subprograms =
+        of_functions.filter(|(function, _)| matches!(function.kind, FunctionKind::Subprogram { .. }));
+    // Kernels without a JIT have no arenas, and no tail calls from functions.
+    let jit = module.arena().is_some() || of_subprograms.any(|(_, makes)| *makes);
     let round = |size: &u32| if jit { size.next_multiple_of(16) } else { size.max(&1).next_multiple_of(32) };
     let frames = sizes.iter().map(round).collect();
     let callees: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
     let mut chains = Chains { callees, frames, known: vec![None; sizes.len()] };
+    let above = chains.above(&tail_calls);
     let mut deepest = 0;
     for (index, function) in module.functions.iter().enumerate() {
         let name = || function.name.clone();
@@ -89,6 +98,9 @@ pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<u32, EmitError> {
         if below.bytes > MAX_STACK {
             let chain = chains.names(module, index, |below| below.bytes as usize);
             return Err(EmitError::ChainTooLarge { chain, bytes: below.bytes, limit: MAX_STACK });
+        }
+        if above[index] {
+            chains.check_tail_calls(module, (&tail_calls, &above), &mut vec![index])?;
         }
         deepest = deepest.max(below.bytes);
         let functions = chains.reached(index);
@@ -146,6 +158,43 @@ impl Chains {
         chain.map(|at| module.functions[at].name.clone()).collect()
     }
 
+    /// Which functions wait for one that makes a tail call.
+    fn above(&self, tail_calls: &[bool]) -> Vec<bool> {
+        let mut above = vec![false; tail_calls.len()];
+        loop {
+            let is_above =
+                |at: usize| self.callees[at].iter().any(|callee| tail_calls[*callee] || above[*callee]);
+            let next: Vec<bool> = (0..above.len()).map(is_above).collect();
+            if next == above {
+                return above;
+            }
+            above = next;
+        }
+    }
+
+    /// Checks the frames above functions that make tail calls, below the last one of a chain.
+    fn check_tail_calls(
+        &self,
+        module: &Module,
+        (tail_calls, above): (&[bool], &[bool]),
+        chain: &mut Vec<usize>,
+    ) -> Result<(), EmitError> {
+        let Some(last) = chain.last() else { return Ok(()) };
+        for &callee in &self.callees[*last] {
+            let bytes = chain.iter().map(|index| self.frames[*index]).sum();
+            chain.push(callee);
+            if tail_calls[callee] && bytes > MAX_ABOVE_TAIL_CALL {
+                let chain = chain.iter().map(|at| module.functions[*at].name.clone()).collect();
+                return Err(EmitError::ChainTooLarge { chain, bytes, limit: MAX_ABOVE_TAIL_CALL });
+            }
+            if above[callee] {
+                self.check_tail_calls(module, (tail_calls, above), chain)?;
+            }
+            chain.pop();
+        }
+        Ok(())
+    }
+
     /// How many functions are part of a program.
     fn reached(&self, program: usize) -> usize {
         let mut reached = vec![false; self.callees.len()];
@@ -157,6 +206,11 @@ impl Chains {
         }
         reached.iter().filter(|reached| **reached).count()
     }
+}
+
+fn makes_tail_call(function: &Function) -> bool {
+    let mut insts = function.blocks.iter().flat_map(|block| &block.insts);
+    insts.any(|inst| matches!(inst.op, Op::Helper { id: helper::TAIL_CALL, .. }))
 }
 
 fn callees(function: &Function) -> Vec<usize> {

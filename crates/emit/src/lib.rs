@@ -128,8 +128,9 @@ fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Obj
     Ok(Object { functions: functions.collect(), elf, stack })
 }
 
-/// A frame with more bytes is worth the time to try for a smaller one: nested frames share [`frame::MAX_STACK`].
-const LARGE_FRAME: u32 = 256;
+/// A frame with more bytes is worth the time to try for a smaller one: nested frames share [`frame::MAX_STACK`], and less than half of it where one
+/// makes a tail call.
+const LARGE_FRAME: u32 = 240;
 
 /// The code of functions of general code.
 static KEPT: Kept<Code> = Kept::new();

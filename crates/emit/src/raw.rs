@@ -52,18 +52,18 @@ const PSEUDO_FUNCTION: u8 = 4;
 ///
 /// # Errors
 /// As of [`crate::emit`].
-pub fn raw(module: &Module, options: &Options) -> Result<Option<Raw>, EmitError> {
+pub fn raw(module: &Module) -> Result<Option<Raw>, EmitError> {
     crate::check(module)?;
     if module.arena().is_some() || !describe::called_of_kernel(module).is_empty() {
         return Ok(None);
     }
-    match raw_with(module, options, crate::LARGE_FRAME) {
-        Err(EmitError::ChainTooLarge { .. }) => raw_with(module, options, 0),
+    match raw_with(module, crate::LARGE_FRAME) {
+        Err(EmitError::ChainTooLarge { .. }) => raw_with(module, 0),
         outcome => outcome,
     }
 }
 
-fn raw_with(module: &Module, _: &Options, large_frame: u32) -> Result<Option<Raw>, EmitError> {
+fn raw_with(module: &Module, large_frame: u32) -> Result<Option<Raw>, EmitError> {
     let codes = crate::compile_all(module, large_frame)?;
     let stacks: Vec<u32> = codes.iter().map(|code| code.stack).collect();
     frame::check_chains(module, &stacks)?;

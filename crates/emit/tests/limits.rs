@@ -38,6 +38,32 @@ fn frames_of_a_call_chain_add_up() {
     assert_eq!(error.to_string(), "the calls `outer` → `inner` need 544 bytes of stack, 512 are available");
 }
 
+#[test]
+fn less_than_256_bytes_lie_above_a_tail_call() {
+    let chain = |slot: u32| {
+        let mut f = program("outer");
+        f.f.new_slot(slot);
+        let result = f.op(Op::Call { function: FunctionId(1), args: vec![] });
+        f.ret(result);
+        let mut middle = subprogram("middle", false, 0);
+        middle.f.new_slot(32);
+        let result = middle.op(Op::Call { function: FunctionId(2), args: vec![] });
+        middle.ret(result);
+        let mut inner = subprogram("inner", false, 0);
+        inner.f.new_slot(200);
+        let zero = inner.op(Op::Const(0));
+        inner.effect(Op::Helper { id: helper::TAIL_CALL, args: vec![zero, zero, zero] });
+        inner.ret(0);
+        emit(&build::module(vec![f.done(), middle.done(), inner.done()], vec![]), &Options::default())
+    };
+    let error = chain(224).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the calls `outer` → `middle` → `inner` need 256 bytes of stack, 255 are available"
+    );
+    assert!(chain(208).is_ok());
+}
+
 /// A chain of global functions below the program, each with a frame of `slot` bytes.
 fn chain(functions: u32, slot: u32) -> Module {
     let arena = Map { name: "memory".into(), kind: MapKind::Arena { pages: 1, image: vec![] } };

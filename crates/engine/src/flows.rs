@@ -10,7 +10,6 @@ use crate::settings::{has_kernel_types, possible_cpus};
 use crate::{EngineError, Form, Kernel, Settings, Timings, duplicate};
 use moonhook_control::{FlowMaker, FlowTables, FlowsOfState, FunctionId, MadeFunction};
 use moonhook_diagnostic::Diagnostic;
-use moonhook_flows::Layout;
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, LogDetail, Program, ProgramArray, SharedArray};
 use moonhook_ir::maps::{self, sections};
@@ -67,7 +66,7 @@ impl FlowCompiler {
         for (number, table) in snapshot.flows.iter().enumerate() {
             let calls: Vec<&FlowCalls> = module.flows.iter().filter(|calls| calls.table == number).collect();
             points.push(calls.iter().map(|calls| snapshot.points()[calls.program].clone()).collect());
-            let layout = Layout { key_words: table.key.words(), capacity: table.capacity };
+            let layout = table.layout();
             let caller = |calls: &&FlowCalls| {
                 let FlowCalls { says_entry, says_headers, program, .. } = **calls;
                 (Caller { table: number, layout, says_entry, says_headers }, program)

@@ -41,7 +41,7 @@ pub fn install_raw<'a>(
     if attempt.bounded {
         check_size(&module)?;
     }
-    let raw = timed(&mut timings.emit, || moonhook_emit::raw(&module, &moonhook_emit::Options::default()))?;
+    let raw = timed(&mut timings.emit, || moonhook_emit::raw(&module))?;
     let Some(raw) = raw else { return Ok(None) };
     let common = common(&module);
     let is_common = |map: &Map| find(&common, map).is_some();

@@ -74,7 +74,7 @@ impl KeyKind {
     /// The words of a key.
     ///
     /// # Errors
-    /// `Count`, `Value`, `TooLong`.
+    /// `Count`, `Value`, `TooMany`.
     pub fn encode(&self, values: &[KeyValue]) -> Result<Vec<u64>, KeyError> {
         match self {
             KeyKind::Values => {
@@ -171,6 +171,14 @@ impl KeyKind {
             field.parse(text)
         };
         fields.iter().map(value).collect()
+    }
+
+    /// The words of a key that a person has written ([`KeyKind::parse`]).
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn words_of(&self, text: &str) -> Result<Vec<u64>, KeyError> {
+        self.parse(text).and_then(|values| self.encode(&values))
     }
 
     pub fn no_such_field(&self, name: &str) -> KeyError {

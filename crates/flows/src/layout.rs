@@ -55,7 +55,7 @@ impl Layout {
 
     /// Words of the index: twice as many as there are flows, at least.
     pub fn index_words(&self) -> usize {
-        (2 * self.capacity as usize).next_power_of_two()
+        (2 * self.capacity.max(1) as usize).next_power_of_two()
     }
 
     /// Where the entries begin.
@@ -123,9 +123,15 @@ impl HashKeys {
 }
 
 impl Layout {
-    /// The number of the index word from which a key with that hash is looked for: bits 32 and up of the hash.
+    /// From which bit of a key's hash on stands the number of the index word from which the key is looked for: they are the highest ones, which
+    /// depend on all bits of the key.
+    pub fn first_bit(&self) -> u32 {
+        64 - self.index_words().ilog2()
+    }
+
+    /// The number of the index word from which a key with that hash is looked for.
     pub fn first(&self, hash: u64) -> usize {
-        (hash >> 32) as usize & (self.index_words() - 1)
+        (hash >> self.first_bit()) as usize
     }
 
     /// The index word of an entry whose key has that hash.
@@ -148,6 +154,21 @@ mod tests {
         for key_words in 1..=MOST_KEYS {
             let layout = Layout { key_words, capacity: 3 };
             assert!(layout.packets() + 8 <= layout.stride() && layout.stride().is_multiple_of(8));
+        }
+    }
+
+    /// Less than half as many meet at a place as are looked at there.
+    #[test]
+    fn keys_that_differ_in_few_bits_are_spread_over_the_index() {
+        let layout = Layout { key_words: 2, capacity: 1 << 12 };
+        for seed in 0..20 {
+            let keys = HashKeys::from_seed([seed, seed ^ 77]);
+            for shift in [0, 8, 16, 24, 32, 40, 48, 52] {
+                let mut places = vec![0; layout.index_words()];
+                (0..1u64 << 12).for_each(|key| places[layout.first(keys.hash(&[key << shift, 9]))] += 1);
+                let most = places.iter().max().copied().unwrap_or_default();
+                assert!(most <= 32, "{most} keys meet, bits {shift} and up, seed {seed}");
+            }
         }
     }
 

@@ -80,7 +80,9 @@ impl<M: Deref<Target = [AtomicU64]>> FlowTable<M> {
     pub fn insert(&mut self, key: &[u64], function: u32) -> Result<Option<u32>, FlowError> {
         if let Some((_, entry)) = self.find(key) {
             let word = self.word(entry, self.layout.function());
-            return Ok(Some(word.swap(function.into(), Ordering::Release) as u32));
+            let before = word.swap(function.into(), Ordering::Release);
+            self.see(entry);
+            return Ok(Some(before as u32));
         }
         if self.count == self.layout.capacity {
             return Err(FlowError::Full { capacity: self.layout.capacity });
@@ -97,6 +99,13 @@ impl<M: Deref<Target = [AtomicU64]>> FlowTable<M> {
         self.index(place).store(Layout::index_word(self.keys.hash(key), entry), Ordering::Release);
         self.count += 1;
         Ok(None)
+    }
+
+    /// The flow is not idle. Programs may count its errors meanwhile, in the same word.
+    fn see(&self, entry: u32) {
+        let now = u64::from(self.now());
+        let seen = |word: u64| Some(word & !u64::from(u32::MAX) | now);
+        let _ = self.word(entry, self.layout.seen()).fetch_update(Ordering::Relaxed, Ordering::Relaxed, seen);
     }
 
     /// Adds to what a flow has counted.
@@ -132,22 +141,6 @@ impl<M: Deref<Target = [AtomicU64]>> FlowTable<M> {
         self.find(key).map(|(_, entry)| self.flow(entry))
     }
 
-    /// The number of a flow's function, as programs find it.
-    pub fn function(&self, key: &[u64]) -> Option<u32> {
-        let (_, entry) = self.find(key)?;
-        Some(self.word(entry, self.layout.function()).load(Ordering::Acquire) as u32)
-    }
-
-    /// Counts a packet of the flow, as programs do.
-    pub fn count_packet(&self, key: &[u64]) {
-        if let Some((_, entry)) = self.find(key) {
-            self.word(entry, self.layout.packets()).fetch_add(1, Ordering::Relaxed);
-            let seen = self.word(entry, self.layout.seen());
-            let errors = seen.load(Ordering::Relaxed) >> 32;
-            seen.store(errors << 32 | u64::from(self.now()), Ordering::Relaxed);
-        }
-    }
-
     /// All flows, in no order.
     pub fn flows(&self) -> impl Iterator<Item = Flow> {
         self.indexed().map(|entry| self.flow(entry))
@@ -170,7 +163,8 @@ impl<M: Deref<Target = [AtomicU64]>> FlowTable<M> {
 
     /// The keys of flows that had no packet for more than so many ticks.
     pub fn idle(&self, ticks: u32) -> Vec<Vec<u64>> {
-        self.flows().filter(|flow| flow.idle > ticks).map(|flow| flow.key).collect()
+        let is_idle = |entry: &u32| self.idle_for(*entry) > ticks;
+        self.indexed().filter(is_idle).map(|entry| self.flow(entry).key).collect()
     }
 
     fn indexed(&self) -> impl Iterator<Item = u32> {
@@ -198,8 +192,12 @@ impl<M: Deref<Target = [AtomicU64]>> FlowTable<M> {
             function: load(self.layout.function()) as u32,
             packets: load(self.layout.packets()),
             errors: (seen >> 32) as u32,
-            idle: self.now().wrapping_sub(seen as u32),
+            idle: self.idle_for(entry),
         }
+    }
+
+    fn idle_for(&self, entry: u32) -> u32 {
+        self.now().wrapping_sub(self.word(entry, self.layout.seen()).load(Ordering::Relaxed) as u32)
     }
 
     /// The place in the index, and the entry, of a key.
@@ -290,7 +288,7 @@ mod tests {
         }
         assert_eq!(paged, expected.len());
         for (key, function) in expected {
-            assert_eq!((table.function(&key), table.get(&key).unwrap().function), (Some(function), function));
+            assert_eq!(table.get(&key).map(|flow| flow.function), Some(function));
         }
     }
 
@@ -303,8 +301,8 @@ mod tests {
         let one_more = table.insert(&[0; 5], 1);
         assert_eq!(one_more, Err(FlowError::Full { capacity: 100_000 }));
         assert_eq!(table.insert(&[0, 0xffff << 32, 0, 9, 17], 2), Ok(Some(1)));
-        assert!((0..100_000).all(|number| table.function(&[0, 0xffff << 32 | number, 0, 9, 17]).is_some()));
-        assert_eq!((table.function(&[0; 5]), table.function(&[0])), (None, None));
+        assert!((0..100_000).all(|number| table.get(&[0, 0xffff << 32 | number, 0, 9, 17]).is_some()));
+        assert_eq!((table.get(&[0; 5]), table.get(&[0])), (None, None));
     }
 
     #[test]
@@ -338,10 +336,11 @@ mod tests {
         assert_eq!((0..5).map(|_| table.tick()).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         assert_eq!(table.get(&[7]).map(|flow| (flow.idle, flow.packets)), Some((5, 0)));
         assert_eq!((table.idle(4), table.idle(5)), (vec![vec![7]], vec![]));
-        table.count_packet(&[7]);
-        table.count_packet(&[8]);
         table.add_counts(&[7], 10, 2);
-        let flow = Flow { key: vec![7], function: 3, packets: 11, errors: 2, idle: 0 };
+        table.add_counts(&[8], 10, 2);
+        assert_eq!(table.insert(&[7], 4), Ok(Some(3)));
+        assert_eq!((0..3).map(|_| table.tick()).collect::<Vec<_>>(), [6, 7, 8]);
+        let flow = Flow { key: vec![7], function: 4, packets: 10, errors: 2, idle: 3 };
         assert_eq!(table.get(&[7]), Some(flow.clone()));
         assert_eq!(table.remove(&[7]), Some(flow));
         assert_eq!(table.remove(&[7]), None);

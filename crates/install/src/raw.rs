@@ -155,7 +155,7 @@ fn attempt(program: &RawProgram<'_>, log: Option<&mut Log>) -> Result<OwnedFd, E
     })
 }
 
-/// The kernel keeps 15 bytes of names (`BPF_OBJ_NAME_LEN`), and refuses longer ones.
+/// The text without bytes of 0, which end strings of C.
 fn c_string(name: &str) -> CString {
     let bytes: Vec<u8> = name.bytes().filter(|byte| *byte != 0).collect();
     CString::new(bytes).unwrap_or_default()

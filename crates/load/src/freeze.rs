@@ -28,17 +28,20 @@ mod known;
 pub use base::Base;
 pub(crate) use known::Known;
 
-/// The snapshot of what `handlers` reach. `sources` has the text of every file that was run.
+/// Gives the text of a file, or of what else was run, by its name.
+pub type TextOf<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The snapshot of what `handlers` reach.
 pub(crate) fn freeze(
     lua: &Lua,
     script: String,
     handlers: &[Registration],
     (names, declared): (&Names, &Declared),
     flows: &Flows,
-    sources: &[Source],
+    texts: TextOf<'_>,
 ) -> Result<Known, LoadError> {
     let mut known = Known::new(lua).map_err(state_error)?;
-    let mut freezer = Freezer { lua, names, declared, texts: sources, known: &mut known };
+    let mut freezer = Freezer { lua, names, declared, texts, known: &mut known };
     freezer.known.snapshot.script = script;
     for registration in handlers {
         let closure = freezer.closure(&registration.function).map_err(state_error)?;
@@ -65,7 +68,7 @@ struct Freezer<'a> {
     lua: &'a Lua,
     names: &'a Names,
     declared: &'a Declared,
-    texts: &'a [Source],
+    texts: TextOf<'a>,
     known: &'a mut Known,
 }
 
@@ -328,8 +331,8 @@ impl Freezer<'_> {
         let shown = String::from_utf8_lossy(&name).into_owned();
         let source = match shown.as_bytes().first() {
             Some(b'@') => {
-                let text = self.texts.iter().find(|source| source.name == shown[1..]);
-                text.cloned().unwrap_or_else(|| Source { name: shown[1..].to_owned(), text: String::new() })
+                let name = shown[1..].to_owned();
+                Source { text: (self.texts)(&name).unwrap_or_default(), name }
             }
             Some(b'=') => Source { name: shown[1..].to_owned(), text: String::new() },
             _ => Source { name: crate::locate::text_chunk_name(&shown), text: shown },

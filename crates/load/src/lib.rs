@@ -210,8 +210,11 @@ pub fn load_with_contents(
     let freeze = || {
         // What scripts left is read as it is; that needs a little memory of its own.
         lua.set_memory_limit(0).map_err(state_error)?;
-        let mut sources = files.sources();
-        sources.extend(registry.flows.texts());
+        let sources = files.sources();
+        let text_of = |name: &str| {
+            let file = sources.iter().find(|source| source.name == name);
+            file.map(|source| source.text.clone()).or_else(|| registry.flows.text_of(name))
+        };
         let script = shown.join(" ");
         let mut known = freeze::freeze(
             &lua,
@@ -219,7 +222,7 @@ pub fn load_with_contents(
             &registered,
             (&names, &registry.declared),
             &registry.flows,
-            &sources,
+            &text_of,
         )?;
         let snapshot = &mut known.snapshot;
         let scripts: Vec<_> =

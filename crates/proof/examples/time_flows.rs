@@ -31,7 +31,8 @@ fn main() {
             let own = loaded.flows.function_of(&loaded.lua, 0, &text, Some(&name));
             let own = own.unwrap_or_else(|error| panic!("{error}"));
             let parsed = begin.elapsed();
-            let (points, texts) = (moonhook_control::FlowMaker::points(&compiler, 0), loaded.flows.texts());
+            let points = moonhook_control::FlowMaker::points(&compiler, 0);
+            let texts = |name: &str| loaded.flows.text_of(name);
             let timed = |snapshot: &Snapshot| {
                 let frozen = begin.elapsed();
                 let (timings, instructions) =
@@ -53,7 +54,7 @@ fn main() {
                 kernel_load.unwrap_or(0),
                 all,
             ]);
-            loaded.flows.forget_texts(|_| false);
+            own.source.iter().for_each(|text| loaded.flows.forget_text(0, text));
         }
         let median = |column: usize| {
             let mut values: Vec<u64> = rounds.iter().map(|round| round[column]).collect();

@@ -1,30 +1,24 @@
 //! Changes of the program: reloads, and tables whose content is replaced. One at a time, in the order in which they were wanted.
 //!
 //! A reload begins with load time, on the thread that has the new Lua state ([`LuaThread`]). Compiling and the verifier's work come next,
-//! on a thread of their own ([`Order`]). Here, on the main thread, the new program is connected with its Lua state and put into the
-//! hook; requests and messages are seen to meanwhile.
+//! on a thread of their own ([`Order`]), then the new program is connected with its Lua state, which makes functions of flows, again on the
+//! thread that has it. Requests and messages are seen to meanwhile. In the end the program is put into the hook ([`crate::replacing`]).
 
 use crate::SessionError;
 use crate::announce;
-use crate::attachments::Attachments;
-use crate::content::Content;
-use crate::control_code::ControlCode;
-use crate::exchange::exchange;
-use crate::inherit;
-use crate::installed::{Assembled, Installed, Retired};
+use crate::generation::{Next, NextGeneration};
 use crate::lists::is_like;
 use crate::lua_thread::{LuaId, LuaThread, Prepared, Sources};
-use crate::making::{Blueprint, Heritage, Made, Order, Program};
+use crate::making::{Blueprint, Heritage, Made, Order};
 use crate::service::failure;
-use crate::session::{Session, record};
+use crate::session::Session;
 use crate::threads;
-use moonhook_control::{KeptFlows, SharedTable};
-use moonhook_daemon::{FlowsKept, Reloaded, Replaced, Reply, Timing};
-use moonhook_engine::{EngineError, Kernel, Settings};
+use moonhook_control::SharedTable;
+use moonhook_daemon::{Replaced, Reply};
+use moonhook_engine::EngineError;
 use moonhook_load::LoadError;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -44,7 +38,7 @@ pub enum Wanted {
     Constant { content: moonhook_load::Content, entries: u64 },
 }
 
-/// A change whose program is being made.
+/// A change whose program is being made, or whose Lua state is being connected with it.
 pub struct Making {
     begun: Begun,
     reply: Option<Reply>,
@@ -55,19 +49,8 @@ pub struct Making {
 
 enum Begun {
     Reload(Box<NextGeneration>),
+    Connecting(Box<Next>),
     List { table: String, list: SharedTable, entries: u64 },
-}
-
-/// A generation on its way.
-struct NextGeneration {
-    thread: LuaThread,
-    sources: Sources,
-    settings: Settings,
-    /// Of the snapshot, when there is one.
-    fingerprint: u64,
-    files: Vec<PathBuf>,
-    /// How many entries a table was given.
-    entries: Option<u64>,
 }
 
 impl Session {
@@ -160,22 +143,48 @@ impl Session {
         let made = joined.and(made);
         let answer = match (begun, made) {
             (_, Err(error)) => Err(error),
-            (Begun::Reload(next), Ok(Made::New(program))) => {
-                let entries = next.entries;
-                let reloaded = self.replace(*next, *program, since);
-                reloaded.map(|reloaded| match entries {
-                    Some(entries) => {
-                        json!(Replaced { entries, update: reloaded.timing.update, reloaded: Some(reloaded) })
-                    }
-                    None => json!(reloaded),
-                })
-            }
+            (Begun::Reload(next), Ok(Made::New(program))) => match self.connect(*next, *program) {
+                Ok(next) => {
+                    let begun = Begun::Connecting(Box::new(next));
+                    self.making = Some(Making { begun, reply, since, thread: None });
+                    return Ok(());
+                }
+                Err(error) => Err(error),
+            },
             (Begun::List { table, list, entries }, Ok(Made::Again(kernel))) => {
                 self.replace_map(&table, &list, entries, *kernel).map(|replaced| json!(replaced))
             }
             // Each order is answered by what was ordered.
             (_, Ok(_)) => Err(EngineError::NoProgram.into()),
         };
+        self.end_making(answer, reply)
+    }
+
+    /// The Lua state of a generation on its way is connected with its program, which takes the place of the present one.
+    pub(crate) fn connected(
+        &mut self,
+        id: LuaId,
+        outcome: Result<(), SessionError>,
+    ) -> Result<(), SessionError> {
+        let is_it = |making: &mut Making| matches!(&making.begun, Begun::Connecting(next) if next.generation.thread.id() == id);
+        let Some(Making { begun, reply, since, .. }) = self.making.take_if(is_it) else { return Ok(()) };
+        let Begun::Connecting(next) = begun else { return Ok(()) };
+        let entries = next.generation.entries;
+        let reloaded = outcome.and_then(|()| self.replace(*next, since));
+        let answer = reloaded.map(|reloaded| match entries {
+            Some(entries) => {
+                json!(Replaced { entries, update: reloaded.timing.update, reloaded: Some(reloaded) })
+            }
+            None => json!(reloaded),
+        });
+        self.end_making(answer, reply)
+    }
+
+    fn end_making(
+        &mut self,
+        answer: Result<Value, SessionError>,
+        reply: Option<Reply>,
+    ) -> Result<(), SessionError> {
         match (answer, reply) {
             (Ok(answer), Some(reply)) => reply.send(Ok(answer)),
             (Ok(_), None) => {}
@@ -188,6 +197,16 @@ impl Session {
     /// of without telling. Whoever waits is told, and the present program goes on.
     pub(crate) fn look_after_making(&mut self) -> Result<(), SessionError> {
         let Some(making) = &mut self.making else { return Ok(()) };
+        if let Begun::Connecting(next) = &mut making.begun {
+            let thread = &mut next.generation.thread;
+            if let Err(error) = thread.look_after() {
+                return self.give_up_making(&error);
+            }
+            if thread.exceeds(moonhook_control::Options::default().time_limit) {
+                thread.leave_behind();
+                return self.give_up_making(&SessionError::LuaGone);
+            }
+        }
         if let (Begun::Reload(next), None) = (&mut making.begun, &making.thread) {
             if let Err(error) = next.thread.look_after() {
                 return self.give_up_making(&error);
@@ -212,117 +231,5 @@ impl Session {
         }
         self.publisher.publish(|| announce::refused_json(error));
         self.audience.refused(error)
-    }
-
-    /// Puts a new generation in the place of the present one.
-    fn replace(
-        &mut self,
-        generation: NextGeneration,
-        program: Program,
-        since: Instant,
-    ) -> Result<Reloaded, SessionError> {
-        let NextGeneration { thread, sources, settings, fingerprint, files, .. } = generation;
-        let (mut next, Assembled { plan, connection }) =
-            Installed::assemble(program, files, &self.options.interfaces)?;
-        let earlier = self.installed.flows.as_ref().map(|(tables, _)| Arc::clone(tables));
-        thread.connect(connection.with_earlier_flows(earlier))?;
-        let scripts = sources.scripts.clone();
-        next.consume(&self.inbox)?;
-        let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
-        let update = self.update(&next.content, &next.kernel, &scripts)?;
-        // The new programs run by now, whatever comes of this.
-        if let Err(error) = inherit::add_late(&copied, &self.installed, &next.kernel) {
-            self.complain(error.to_string())?;
-        }
-        let total = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let verify = next.timings.kernel_load.unwrap_or(0);
-        let timing = Timing { compile: next.timings.total - verify, verify, update, total };
-        let before = std::mem::replace(&mut self.installed, next);
-        self.retired.push(Retired::new(before, plan.counts_go_on));
-        self.leave_batch()?;
-        let control = ControlCode::new(thread, sources, fingerprint);
-        self.retired_control.extend(std::mem::replace(&mut self.control, control).retire());
-        self.settings = settings;
-        self.dumps.clear();
-        (self.scripts, self.reloads) = (scripts, self.reloads + 1);
-        self.keep_lists();
-        if let Some(watcher) = &self.watcher {
-            watcher.watch(&self.installed.files);
-        }
-        let flows = self.kept_flows();
-        let shown = self.scripts.iter().map(|script| script.to_string_lossy().into_owned());
-        let reloaded = Reloaded {
-            scripts: shown.collect(),
-            form: announce::form(&self.installed.choice),
-            tables: plan.tables,
-            variables: plan.variables,
-            flows,
-            warnings: self.installed.warnings.iter().map(announce::remark).collect(),
-            timing,
-        };
-        self.publisher.publish(|| announce::reloaded_json(&reloaded));
-        self.audience.reloaded(&reloaded)?;
-        Ok(reloaded)
-    }
-
-    /// What was taken over of the flows of the program before.
-    fn kept_flows(&self) -> Vec<FlowsKept> {
-        let Some((tables, _)) = &self.installed.flows else { return Vec::new() };
-        let kept = tables.lock().unwrap_or_else(PoisonError::into_inner).take_kept();
-        kept.into_iter()
-            .map(|KeptFlows { table, kept, lost, why }| FlowsKept { name: table, kept, lost, why })
-            .collect()
-    }
-
-    /// Updates the links; gives how long that took, in microseconds.
-    ///
-    /// # Errors
-    /// What the kernel refuses; the present program stays.
-    fn update(
-        &mut self,
-        content: &Content,
-        kernel: &Kernel,
-        scripts: &[PathBuf],
-    ) -> Result<u64, SessionError> {
-        let (options, pins) = (&self.options, self.pins.as_ref());
-        self.interfaces.tell(kernel, options.netns.as_deref())?;
-        let connected = self.sockets.connect(kernel, options, &mut self.frames, &self.inbox);
-        let record = |attachments: &Attachments| record(options, attachments, kernel, content, scripts);
-        let exchanged =
-            connected.and_then(|()| exchange(&mut self.attachments, kernel, options, pins, record));
-        let stays = if exchanged.is_ok() { kernel } else { &self.installed.kernel };
-        self.sockets.keep(stays, options, &mut self.frames);
-        let exchanged = exchanged?;
-        if let Some(complaint) = exchanged.complaint {
-            self.complain(complaint.to_string())?;
-        }
-        self.frames.follow(self.attachments.links(), &self.inbox)?;
-        if let Err(error) = self.peers.follow(&self.options, self.attachments.links(), kernel) {
-            self.complain(error.to_string())?;
-        }
-        Ok(exchanged.microseconds)
-    }
-
-    /// Puts the present program with another map in its own place. Its old self has nothing of its own but the old map.
-    fn replace_map(
-        &mut self,
-        name: &str,
-        list: &SharedTable,
-        entries: u64,
-        kernel: Kernel,
-    ) -> Result<Replaced, SessionError> {
-        let table = Arc::clone(self.installed.table(name)?);
-        let (content, scripts) = (self.installed.content.clone(), self.scripts.clone());
-        let update = self.update(&content, &kernel, &scripts)?;
-        table.become_like(list);
-        let before = std::mem::replace(&mut self.installed.kernel, kernel);
-        self.installed.kernel.program.succeed(before.program)?;
-        if let Some((_, maker)) = &self.installed.flows {
-            maker.follow(&self.installed.kernel)?;
-            self.control.remake_flows();
-        }
-        self.publisher.publish(|| announce::replaced_json(name, entries));
-        self.audience.replaced(name, entries)?;
-        Ok(Replaced { entries, reloaded: None, update })
     }
 }

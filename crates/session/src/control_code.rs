@@ -30,6 +30,8 @@ pub struct ControlCode {
     listened_to: BTreeSet<Vec<u8>>,
     /// Code that waits to be carried out, and functions of flows.
     waiting: VecDeque<(Job, Reply)>,
+    /// What has become of flows of the program before while this one was made is still to be taken over.
+    catches_up: bool,
     /// Functions of flows are to be made once more.
     remakes: bool,
     beginnings: u32,
@@ -68,9 +70,15 @@ impl ControlCode {
             due: Some(Instant::now()),
             listened_to: BTreeSet::new(),
             waiting: VecDeque::new(),
+            catches_up: false,
             remakes: false,
             beginnings: 0,
         }
+    }
+
+    /// That of a thread which has taken over flows of the program before.
+    pub fn catching_up(self) -> ControlCode {
+        ControlCode { catches_up: true, ..self }
     }
 
     fn is(&self, id: LuaId) -> bool {
@@ -93,6 +101,10 @@ impl ControlCode {
     /// Gives it what waits or is due.
     pub fn feed(&mut self) -> Result<(), SessionError> {
         let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
+        if std::mem::take(&mut self.catches_up) {
+            self.state = State::Busy(Work::default());
+            return thread.work(Job::CatchUp);
+        }
         if std::mem::take(&mut self.remakes) {
             self.state = State::Busy(Work::default());
             return thread.work(Job::RemakeFlows);
@@ -204,6 +216,7 @@ impl Session {
                 Err(error) => self.leave_control_off(&error.to_string()),
             },
             Told::Loaded(prepared) => self.loaded(id, prepared),
+            Told::Connected(outcome) => self.connected(id, outcome),
         }
     }
 

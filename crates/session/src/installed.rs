@@ -10,6 +10,7 @@ use moonhook_control::{Connection, ControlError, FlowTables, Layout, SharedTable
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Choice, Timings};
 use moonhook_engine::{FlowCompiler, Kernel};
+use moonhook_flows::GRACE;
 use moonhook_install::{ArenaSection, Events, InstallError};
 use moonhook_records::{Counters, Message, Raised};
 use std::os::fd::BorrowedFd;
@@ -238,9 +239,6 @@ pub struct Retired {
     /// The next generation counts verdicts in the same place.
     counts_go_on: bool,
 }
-
-/// No processor takes as long for a frame, whatever it does.
-const GRACE: Duration = Duration::from_millis(50);
 
 impl Retired {
     pub fn new(installed: Installed, counts_go_on: bool) -> Retired {

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -65,6 +65,8 @@ pub enum Job {
     Flow(FlowOrder),
     /// Makes all functions of flows once more, because the program has other maps.
     RemakeFlows,
+    /// Takes over what has become of the flows of the program before while this one was made.
+    CatchUp,
 }
 
 /// The function that a flow is to get.
@@ -92,6 +94,8 @@ pub struct Done {
 pub enum Told {
     /// Load time has ended; once.
     Loaded(Result<Box<Prepared>, LoadError>),
+    /// The state is connected with the program, or why not; once, if nobody waits for it.
+    Connected(Result<(), SessionError>),
     /// A job has ended.
     Done(Box<Done>),
 }
@@ -100,6 +104,7 @@ impl Debug for Told {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Told::Loaded(_) => "Loaded",
+            Told::Connected(_) => "Connected",
             Told::Done(_) => "Done",
         })
     }
@@ -130,7 +135,11 @@ struct Seen {
 }
 
 enum Order {
-    Connect { connection: Connection, answer: SyncSender<Result<(), SessionError>> },
+    /// The answer goes to who waits for it, or else to the inbox.
+    Connect {
+        connection: Connection,
+        answer: Option<SyncSender<Result<(), SessionError>>>,
+    },
     Work(Job),
 }
 
@@ -148,7 +157,7 @@ const LEAST: u32 = 10;
 /// inside a function of the library.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// Connecting runs no script.
+/// How long one function of a flow may take to be made while a state is connected, at the utmost.
 const CONNECTING: Duration = Duration::from_secs(30);
 
 impl LuaThread {
@@ -175,17 +184,31 @@ impl LuaThread {
         self.id
     }
 
-    /// Connects the Lua state with the program that was made of what it told. Jobs can be given from then on.
+    /// Connects the Lua state with the program that was made of what it told, which includes making the functions that load time has set
+    /// for flows. Jobs can be given from then on. Waits as long as it goes on from one function to another.
     ///
     /// # Errors
     /// What control code refuses; `LuaGone`.
     pub fn connect(&self, connection: Connection) -> Result<(), SessionError> {
         let (answer, answered) = sync_channel(1);
-        self.order(Order::Connect { connection, answer })?;
-        match answered.recv_timeout(CONNECTING) {
-            Ok(outcome) => outcome,
-            Err(_) => Err(SessionError::LuaGone),
+        self.order(Order::Connect { connection, answer: Some(answer) })?;
+        loop {
+            let begun = self.begun.load(Ordering::Relaxed);
+            match answered.recv_timeout(CONNECTING) {
+                Ok(outcome) => return outcome,
+                Err(RecvTimeoutError::Timeout) if self.begun.load(Ordering::Relaxed) != begun => {}
+                Err(_) => return Err(SessionError::LuaGone),
+            }
         }
+    }
+
+    /// As [`LuaThread::connect`], without waiting: the thread tells when it is done ([`Told::Connected`]).
+    ///
+    /// # Errors
+    /// `LuaGone`.
+    pub fn begin_connecting(&mut self, connection: Connection) -> Result<(), SessionError> {
+        self.seen = self.look();
+        self.order(Order::Connect { connection, answer: None })
     }
 
     /// Gives it a job, when it has none.

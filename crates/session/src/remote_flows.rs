@@ -31,7 +31,7 @@ impl Session {
                 flows,
                 capacity: description.capacity,
                 functions,
-                idle: description.idle.map(seconds),
+                idle: description.idle.map(FlowTable::seconds),
             }
         };
         tables.descriptions().enumerate().map(info).collect()
@@ -74,11 +74,6 @@ fn info(kind: &KeyKind, entry: FlowEntry) -> FlowInfo {
         form: entry.form.to_string(),
         packets: entry.flow.packets,
         errors: entry.flow.errors,
-        idle: seconds(entry.flow.idle),
+        idle: FlowTable::seconds(entry.flow.idle),
     }
-}
-
-/// How long so many ticks are.
-fn seconds(ticks: u32) -> f64 {
-    f64::from(ticks) * f64::from(FlowTable::TICK) / 1000.0
 }

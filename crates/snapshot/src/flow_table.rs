@@ -1,7 +1,7 @@
 //! Flow tables: which function handles the packets of a flow (docs/flows.md).
 
 use crate::ClosureId;
-use moonhook_flows::KeyKind;
+use moonhook_flows::{KeyKind, Layout};
 
 /// A table that `flow.new` has made.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,4 +20,14 @@ pub struct FlowTable {
 impl FlowTable {
     /// How long a tick is, in milliseconds.
     pub const TICK: u32 = 250;
+
+    /// How many seconds so many ticks are.
+    pub fn seconds(ticks: u32) -> f64 {
+        f64::from(ticks) * f64::from(Self::TICK) / 1000.0
+    }
+
+    /// Where what is in its memory.
+    pub fn layout(&self) -> Layout {
+        Layout { key_words: self.key.words(), capacity: self.capacity }
+    }
 }

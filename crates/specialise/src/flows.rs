@@ -44,7 +44,7 @@ impl Table {
     /// The table with that number in the snapshot.
     pub fn of(context: &mut Context<'_>, number: usize) -> Table {
         let table = &context.snapshot.flows[number];
-        let layout = Layout { key_words: table.key.words(), capacity: table.capacity };
+        let layout = table.layout();
         let program = context.target.program;
         let keys = context.flow_keys(number, layout);
         let most = most_functions(layout.capacity);
@@ -126,8 +126,7 @@ impl Table {
             hash = context.add(hash, product);
         }
         let mask = self.layout.index_words() as i64 - 1;
-        let first = context.shr(hash, 32);
-        let first = context.and(first, mask);
+        let first = context.shr(hash, i64::from(self.layout.first_bit()));
         let wanted = context.and(hash, !ENTRY_MASK as i64);
         let mut found = Vec::new();
         // Most flows are found at the first place.
@@ -298,8 +297,8 @@ impl Context<'_> {
         memory
     }
 
-    /// Makes the maps of all tables whose types are known, or declared: functions of flows that come later have them. Those of the function of a flow are
-    /// there.
+    /// Makes the maps of all tables whose types are known, or declared, and of all variables: functions of flows that come later have them. Those
+    /// of the function of a flow are there.
     pub fn make_declared_tables(&mut self) -> Result<()> {
         if self.snapshot.flows.is_empty() || self.options.of_flow.is_some() {
             return Ok(());
@@ -312,7 +311,10 @@ impl Context<'_> {
         }
         // A function that is called where nothing can interrupt it has the region of the program that calls it.
         self.region_map();
-        // Functions of load time may be the only ones that assign a table.
+        // Functions of load time may be the only ones that assign a variable, or a table.
+        if self.known.variables.any() {
+            self.output.state_map();
+        }
         for table in self.known.shared.tables().collect::<Vec<_>>() {
             self.shared_map(table)?;
         }
@@ -326,12 +328,10 @@ impl Context<'_> {
 
     /// Another program may have written whatever it has in common with this one.
     fn shared_written(&mut self) {
-        let facts = &mut self.state.facts;
-        facts.looked.clear();
-        facts.absent.clear();
-        facts.found.clear();
+        self.state.facts.absent.clear();
         for table in self.known.shared.tables().collect::<Vec<_>>() {
             self.forget_words(table, Assigned::All);
+            self.entries_change(table);
         }
         self.known.variables.forget_all_loads();
         self.around.shared_written(self);

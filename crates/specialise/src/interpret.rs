@@ -234,6 +234,11 @@ impl<'a> Context<'a> {
                 self.refuse(kind, Some(called))
             }
             other => {
+                // What is called is the first argument (manual § 2.4).
+                if let Some(function) = crate::tables::metamethod(self, other, "__call") {
+                    let args = [other.clone()].into_iter().chain(args).collect();
+                    return self.call_value(&function, args, name, certain);
+                }
                 let called = crate::names::text(&name);
                 crate::tables::refuse_metamethod(self, other, "__call", called)?;
                 let type_name = other.message_name();

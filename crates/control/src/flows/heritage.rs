@@ -1,111 +1,183 @@
 //! Flows of an earlier program: those go on whose functions compile for the new one.
+//!
+//! They are taken over twice: before the new program is put in the place of the earlier one ([`Control::inherit`]), so that no packet
+//! finds its flow missing, and once the earlier one handles no packet any more ([`Control::catch_up`]): what has changed in between, and
+//! what was counted.
 
 use super::{Content, FlowEntry, FlowTables, KeptFlows, Owner};
-use mlua::Lua;
-use moonhook_load::{Flows, Given};
+use crate::{Control, Report};
+use moonhook_flows::Flow;
+use moonhook_load::{CallError, Given};
+use moonhook_snapshot::FlowTable as Description;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a function of a script's own does not go on.
 const OF_SCRIPT: &str = "its function is one of the script's, which sets it again if it is to stay";
 
-impl Owner {
-    /// Takes over the flows of an earlier program's tables of the same names and keys. What load time has set for a flow gives way to what the flow
-    /// was given as a text.
-    pub fn inherit(&self, (lua, flows): (&Lua, &Flows), earlier: &Mutex<FlowTables>) {
-        let earlier = earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, description) in earlier.descriptions().enumerate() {
-            let entries = earlier.flows(number);
+/// Flows of an earlier program, and what has become of them.
+pub(super) struct Heritage {
+    earlier: Arc<Mutex<FlowTables>>,
+    /// Those that were taken over, as they were then, by table of the earlier program and key.
+    taken: HashMap<(usize, Vec<u64>), FlowEntry>,
+    /// Why texts are no functions of a table of the new program.
+    refused: HashMap<(usize, Content), String>,
+}
+
+impl Heritage {
+    pub fn new(earlier: Arc<Mutex<FlowTables>>) -> Heritage {
+        Heritage { earlier, taken: HashMap::new(), refused: HashMap::new() }
+    }
+
+    /// The earlier tables with the flows that they have now. Nobody waits for what becomes of them.
+    fn flows(&self) -> Vec<(Description, Vec<FlowEntry>)> {
+        let earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        let tables = earlier.descriptions().enumerate();
+        tables.map(|(number, table)| (table.clone(), earlier.flows(number))).collect()
+    }
+}
+
+impl Control {
+    /// Takes over the flows of an earlier program's tables of the same names and keys. What load time has set for a flow gives way to
+    /// what the flow was given since the earlier script was loaded.
+    pub(super) fn inherit(&self, owner: &Owner, mut heritage: Heritage) {
+        for (number, (description, entries)) in heritage.flows().into_iter().enumerate() {
             if entries.is_empty() {
                 continue;
             }
             let mut kept = KeptFlows { table: description.name.clone(), ..KeptFlows::default() };
-            let like = self.tables().like(description);
-            match like {
-                Some(table) => self.inherit_table((lua, flows), table, entries, &mut kept),
-                None => {
-                    kept.lost = entries.len();
-                    kept.why = Some("there is no table of that name and with such keys".to_string());
-                }
-            }
-            self.tables().kept.push(kept);
-        }
-    }
-
-    fn inherit_table(
-        &self,
-        (lua, flows): (&Lua, &Flows),
-        table: usize,
-        entries: Vec<FlowEntry>,
-        kept: &mut KeptFlows,
-    ) {
-        let mut made: HashMap<Content, Result<(), String>> = HashMap::new();
-        for FlowEntry { flow, content, .. } in entries {
-            let is_there = self.tables().get(table, &flow.key).is_some();
-            let outcome = match content {
-                Some(content @ Content::Text(_)) => {
-                    let known = made.entry(content.clone()).or_insert(Ok(())).clone();
-                    let outcome =
-                        known.and_then(|()| self.give_again((lua, flows), table, &flow.key, &content));
-                    if outcome.is_err() {
-                        made.insert(content, outcome.clone());
+            let table = owner.tables().like(&description);
+            for entry in entries {
+                let none = || "there is no table of that name and with such keys".to_string();
+                let taken = table.ok_or_else(none);
+                match taken.and_then(|table| self.take_over(owner, table, &entry, &mut heritage.refused)) {
+                    Ok(()) => {
+                        kept.kept += 1;
+                        heritage.taken.insert((number, entry.flow.key.clone()), entry);
                     }
-                    outcome
+                    Err(why) => {
+                        kept.lost += 1;
+                        kept.why.get_or_insert(why);
+                    }
                 }
-                _ if is_there => Ok(()),
-                _ => Err(OF_SCRIPT.to_string()),
-            };
-            match outcome {
-                Ok(()) => {
-                    self.tables().add_counts(table, &flow);
-                    kept.kept += 1;
+            }
+            owner.tables().kept.push(kept);
+        }
+        owner.heritage.replace(Some(heritage));
+    }
+
+    /// Takes over what has become of the flows since, once the earlier program handles no packets any more; once. What fails is reported.
+    pub fn catch_up(&self, report: &mut dyn FnMut(Report)) {
+        let Some(owner) = &self.flows else { return };
+        let Some(mut heritage) = owner.heritage.take() else { return };
+        for (number, (description, entries)) in heritage.flows().into_iter().enumerate() {
+            let Some(table) = owner.tables().like(&description) else { continue };
+            let mut lost = Vec::new();
+            for mut entry in entries {
+                let then = heritage.taken.remove(&(number, entry.flow.key.clone()));
+                let is_same = then.as_ref().is_some_and(|then| then.content == entry.content);
+                if let Some(then) = then {
+                    entry.flow = since(entry.flow, &then.flow);
                 }
-                Err(why) => {
-                    kept.lost += 1;
-                    kept.why.get_or_insert(why);
+                match is_same {
+                    true => owner.tables().add_counts(table, &entry.flow),
+                    false => lost.extend(self.take_late(owner, table, &entry, &mut heritage).err()),
                 }
+            }
+            for ((_, key), _) in heritage.taken.extract_if(|(of, _), _| *of == number) {
+                owner.tables().remove(table, &key);
+            }
+            if let Some(why) = lost.first() {
+                let name = &description.name;
+                let message = format!(
+                    "{} flows of table '{name}' that came during the reload are lost: {why}",
+                    lost.len()
+                );
+                report(Report::Error(CallError { message, traceback: Vec::new() }));
             }
         }
     }
 
-    fn give_again(
+    /// Takes over a flow that came, or got another function, while the new program was made.
+    fn take_late(
         &self,
-        (lua, flows): (&Lua, &Flows),
+        owner: &Owner,
         table: usize,
-        key: &[u64],
-        content: &Content,
+        entry: &FlowEntry,
+        heritage: &mut Heritage,
     ) -> Result<(), String> {
-        let Content::Text(text) = content else { return Ok(()) };
-        let known = self.tables().find(table, content);
-        if let Some(number) = known {
-            return self.tables().assign(table, key, number).map_err(|error| error.to_string());
+        let is_known = |content: &Content| heritage.refused.contains_key(&(table, content.clone()));
+        // Those were lost before, and reported.
+        if entry.is_of_script() || entry.content.as_ref().is_some_and(is_known) {
+            return Ok(());
         }
-        let own =
-            flows.function_of(lua, table, &text.text, Some(&text.name)).map_err(|error| error.to_string())?;
-        let changed = self.give((lua, flows), table, key, own);
-        changed.map(drop).map_err(|diagnostic| super::owner::line(&diagnostic))
+        self.take_over(owner, table, entry, &mut heritage.refused)
     }
 
-    /// Makes all functions that flows have once more: the program has other maps by now. Gives what failed, of which the old functions go on.
-    pub fn remake(&self, (lua, flows): (&Lua, &Flows)) -> Vec<String> {
-        let mut failed = Vec::new();
-        let all = self.tables().functions();
-        for (id, content) in all {
-            let function = match self.given(id, Some(content)) {
-                Given::Function(function) => Some(function),
-                Given::Text(text) => {
-                    let made = flows.function_of(lua, id.0, &text.text, Some(&text.name));
-                    made.map(|own| own.function).map_err(|error| failed.push(error.to_string())).ok()
-                }
-                Given::Lost => None,
-            };
-            let Some(function) = function else { continue };
-            let remade = self.made((lua, flows), id, &function);
-            let remade = remade
-                .map_err(|diagnostic| super::owner::line(&diagnostic))
-                .and_then(|made| self.tables().replace(id, made).map_err(|error| error.to_string()));
-            failed.extend(remade.err());
+    fn take_over(
+        &self,
+        owner: &Owner,
+        table: usize,
+        entry: &FlowEntry,
+        refused: &mut HashMap<(usize, Content), String>,
+    ) -> Result<(), String> {
+        let key = &entry.flow.key;
+        match &entry.content {
+            Some(content) if !entry.is_of_script() => {
+                let number = match refused.get(&(table, content.clone())) {
+                    Some(why) => return Err(why.clone()),
+                    None => self.made_again(owner, table, content),
+                };
+                let note = |why: &String| drop(refused.insert((table, content.clone()), why.clone()));
+                let number = number.inspect_err(note)?;
+                owner.tables().assign(table, key, number).map_err(|error| error.to_string())?;
+            }
+            _ if owner.tables().get(table, key).is_some() => {}
+            _ => return Err(OF_SCRIPT.to_string()),
         }
-        failed
+        owner.tables().add_counts(table, &entry.flow);
+        Ok(())
     }
+
+    /// The number of the function that a text is, which is made if there is none yet.
+    fn made_again(&self, owner: &Owner, table: usize, content: &Content) -> Result<u32, String> {
+        let known = owner.tables().find(table, content);
+        let (None, Content::Text(text)) = (known, content) else {
+            return known.ok_or_else(|| OF_SCRIPT.to_string());
+        };
+        let own = self.function_of(table, &text.text, Some(&text.name)).map_err(|error| error.to_string())?;
+        let made = owner.number_of((&self.loaded.lua, &self.loaded.flows), table, own);
+        made.map_err(|diagnostic| super::owner::line(&diagnostic))
+    }
+
+    /// Makes all functions of flows once more, because the program has other maps by now. What fails is reported; of that, the old functions go
+    /// on.
+    pub fn remake_flows(&self, report: &mut dyn FnMut(Report)) {
+        let Some(owner) = &self.flows else { return };
+        let all = owner.tables().functions();
+        for (id, content) in all {
+            let function = match owner.given(id, Some(content)) {
+                Given::Function(function) => Ok(function),
+                Given::Text(text) => {
+                    self.function_of(id.0, &text.text, Some(&text.name)).map(|own| own.function)
+                }
+                Given::Lost => continue,
+            };
+            let state = (&self.loaded.lua, &self.loaded.flows);
+            let remade = function.map_err(|error| error.to_string()).and_then(|function| {
+                let made = owner.made(state, id, &function);
+                let made = made.map_err(|diagnostic| super::owner::line(&diagnostic))?;
+                owner.tables().replace(id, made).map_err(|error| error.to_string())
+            });
+            if let Err(message) = remade {
+                report(Report::Error(CallError { message, traceback: Vec::new() }));
+            }
+        }
+    }
+}
+
+/// A flow with what it has counted since.
+fn since(flow: Flow, then: &Flow) -> Flow {
+    let packets = flow.packets.saturating_sub(then.packets);
+    Flow { packets, errors: flow.errors.saturating_sub(then.errors), ..flow }
 }

@@ -19,6 +19,7 @@ use moonhook_schema::Declaration;
 use moonhook_snapshot::{FlowTable as Description, Snapshot, TableId};
 use programs::Programs;
 use std::any::Any;
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -80,6 +81,8 @@ struct Table {
     description: Description,
     kernel: Option<(Memory<SharedArray>, Vec<ProgramArray>)>,
     programs: Programs,
+    /// What load time has set, by key.
+    of_script: HashMap<Vec<u64>, Content>,
 }
 
 /// A flow, and what its function is.
@@ -88,6 +91,15 @@ pub struct FlowEntry {
     pub flow: Flow,
     pub content: Option<Content>,
     pub form: &'static str,
+    /// It is what load time has set for the flow.
+    is_first: bool,
+}
+
+impl FlowEntry {
+    /// Whether the function is one of the script's: load time has set it, or it is no text.
+    fn is_of_script(&self) -> bool {
+        self.is_first || !matches!(self.content, Some(Content::Text(_)))
+    }
 }
 
 const TICK: Duration = Duration::from_millis(Description::TICK as u64);
@@ -97,11 +109,10 @@ impl FlowTables {
     pub fn open(maker: &mut dyn FlowMaker) -> FlowTables {
         let descriptions = maker.tables().to_vec();
         let table = |(number, description): (usize, Description)| {
-            let layout =
-                moonhook_flows::Layout { key_words: description.key.words(), capacity: description.capacity };
+            let layout = description.layout();
             let parts = maker.take_parts(number);
             let kernel = parts.map(|(memory, arrays)| (Memory::new(memory, layout, seed()), arrays));
-            Table { description, kernel, programs: Programs::default() }
+            Table { description, kernel, programs: Programs::default(), of_script: HashMap::new() }
         };
         let tables = descriptions.into_iter().enumerate().map(table).collect();
         FlowTables { tables, ticked: Instant::now(), begun: false, kept: Vec::new() }
@@ -132,8 +143,21 @@ impl FlowTables {
     /// `FlowKey`.
     pub fn key(&self, table: usize, text: &str) -> Result<Vec<u64>, ControlError> {
         let kind = self.key_kind(table);
-        let encoded = kind.parse(text).and_then(|values| kind.encode(&values));
-        encoded.map_err(|problem| ControlError::FlowKey { problem, names: kind.names() })
+        kind.words_of(text).map_err(|problem| ControlError::FlowKey { problem, names: kind.names() })
+    }
+
+    /// [`FlowTables::named`] and [`FlowTables::key`].
+    ///
+    /// # Errors
+    /// `NoSuchFlowTable`, `FlowKey`.
+    pub fn place(&self, table: Option<&str>, key: &str) -> Result<(usize, Vec<u64>), ControlError> {
+        let number = self.named(table)?;
+        Ok((number, self.key(number, key)?))
+    }
+
+    /// Load time has given a flow that function.
+    fn note_of_script(&mut self, table: usize, key: Vec<u64>, content: Content) {
+        self.tables[table].of_script.insert(key, content);
     }
 
     /// How many flows a table has, and how many functions.
@@ -307,7 +331,8 @@ impl FlowTables {
 impl Table {
     fn entry(&self, flow: Flow) -> FlowEntry {
         let (content, form) = self.programs.about(flow.function);
-        FlowEntry { flow, content, form }
+        let is_first = content.is_some() && self.of_script.get(&flow.key) == content.as_ref();
+        FlowEntry { flow, content, form, is_first }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The flows as the thread with the Lua state has them: it makes functions of texts, and programs of functions.
 
+use super::heritage::Heritage;
 use super::{Content, FlowEntry, FlowMaker, FlowTables, FunctionId};
-use crate::{Control, ControlError, Report};
+use crate::{Control, ControlError};
 use mlua::{Function, Lua, MultiValue};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::Flow;
@@ -22,6 +23,10 @@ pub struct Owner {
     functions: RefCell<HashMap<FunctionId, FlowFunction>>,
     /// Which Lua state of the process it is.
     state: u64,
+    /// How many functions have begun to be made, among other things ([`crate::Options::begun`]).
+    begun: Arc<AtomicU64>,
+    /// Flows of an earlier program, until the earlier one is gone.
+    pub(super) heritage: RefCell<Option<Heritage>>,
 }
 
 /// The next state's number.
@@ -33,7 +38,13 @@ impl Owner {
         base.borrow_mut().declare(maker.declared());
         let maker = RefCell::new(maker);
         let state = NEXT.fetch_add(1, Ordering::Relaxed);
-        Owner { tables, maker, base, functions: RefCell::default(), state }
+        let (functions, heritage, begun) = Default::default();
+        Owner { tables, maker, base, functions, state, begun, heritage }
+    }
+
+    /// Adds the functions that it begins to make to what is counted there.
+    pub fn counted_in(self, begun: Arc<AtomicU64>) -> Owner {
+        Owner { begun, ..self }
     }
 
     pub fn tables(&self) -> MutexGuard<'_, FlowTables> {
@@ -52,7 +63,9 @@ impl Owner {
     pub fn set_at_load_time(&self, (lua, flows): (&Lua, &Flows)) -> Result<(), ControlError> {
         for (table, set) in flows.at_load_time().into_iter().enumerate() {
             for (key, own) in set {
+                let content = self.content(&own);
                 self.give((lua, flows), table, &key, own).map_err(ControlError::Flow)?;
+                self.tables().note_of_script(table, key, content);
             }
         }
         Ok(())
@@ -62,10 +75,13 @@ impl Owner {
     pub fn turn(&self, flows: &Flows) -> Option<Instant> {
         let (gone, due) = self.tables().turn();
         if !gone.is_empty() {
-            let mut functions = self.functions.borrow_mut();
-            functions.retain(|function, _| !gone.contains(function));
-            gone.iter().for_each(|function| self.maker.borrow_mut().forget(*function));
-            flows.forget_texts(|text| functions.values().any(|own| own.source.as_ref() == Some(text)));
+            let (mut functions, mut maker) = (self.functions.borrow_mut(), self.maker.borrow_mut());
+            for id in gone {
+                maker.forget(id);
+                if let Some(FlowFunction { source: Some(text), .. }) = functions.remove(&id) {
+                    flows.forget_text(id.0, &text);
+                }
+            }
         }
         due
     }
@@ -82,17 +98,27 @@ impl Owner {
         own: FlowFunction,
     ) -> Result<Changed, Box<Diagnostic>> {
         let begin = Instant::now();
-        let content = self.content(&own);
-        let known = self.tables().find(table, &content);
-        let number = match known {
-            Some(number) => number,
-            None => self.make((lua, flows), table, content, own)?,
-        };
+        let number = self.number_of((lua, flows), table, own)?;
         let mut tables = self.tables();
         tables.assign(table, key, number).map_err(|error| refused(error.to_string()))?;
         let (_, form) = tables.tables[table].programs.about(number);
         let took = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
         Ok(Changed { took, form })
+    }
+
+    /// The number of a function, which is made if flows do not have it yet.
+    ///
+    /// # Errors
+    /// What a stage refuses, or that there are too many.
+    pub fn number_of(
+        &self,
+        state: (&Lua, &Flows),
+        table: usize,
+        own: FlowFunction,
+    ) -> Result<u32, Box<Diagnostic>> {
+        let content = self.content(&own);
+        let known = self.tables().find(table, &content);
+        known.map_or_else(|| self.make(state, table, content, own), Ok)
     }
 
     /// What a function is known by.
@@ -131,6 +157,7 @@ impl Owner {
             }
             Err(error) => {
                 self.tables().tables[table].programs.give_back(number);
+                own.source.iter().for_each(|text| flows.forget_text(table, text));
                 Err(error)
             }
         }
@@ -142,8 +169,9 @@ impl Owner {
         id: FunctionId,
         function: &Function,
     ) -> Result<super::MadeFunction, Box<Diagnostic>> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
         let mut maker = self.maker.borrow_mut();
-        let (points, texts) = (maker.points(id.0), flows.texts());
+        let (points, texts) = (maker.points(id.0), |name: &str| flows.text_of(name));
         let mut base = self.base.borrow_mut();
         let made = base.with(lua, function, (&points, &texts), |snapshot| maker.make(snapshot, id));
         made.map_err(|error| Box::new(error.diagnostic()))?
@@ -152,7 +180,7 @@ impl Owner {
 
 impl Control {
     /// Makes the functions of flows that the scripts have set while they were loaded, and of those that an earlier program has.
-    pub(crate) fn begin_flows(&self, earlier: Option<&Mutex<FlowTables>>) -> Result<(), ControlError> {
+    pub(crate) fn begin_flows(&self, earlier: Option<Arc<Mutex<FlowTables>>>) -> Result<(), ControlError> {
         let Some(owner) = &self.flows else { return Ok(()) };
         let (lua, flows) = (&self.loaded.lua, &self.loaded.flows);
         if owner.begin() {
@@ -160,18 +188,9 @@ impl Control {
         }
         flows.give_to(owner.clone(), self.locals.clone());
         if let Some(earlier) = earlier {
-            owner.inherit((lua, flows), earlier);
+            self.inherit(owner, Heritage::new(earlier));
         }
         Ok(())
-    }
-
-    /// Makes all functions of flows once more, because the program has other maps by now. What fails is reported; of that, the old functions go
-    /// on.
-    pub fn remake_flows(&self, report: &mut dyn FnMut(Report)) {
-        let Some(owner) = &self.flows else { return };
-        for message in owner.remake((&self.loaded.lua, &self.loaded.flows)) {
-            report(Report::Error(CallError { message, traceback: Vec::new() }));
-        }
     }
 
     /// Gives a flow the function that a text is, which messages call `name`.
@@ -190,11 +209,7 @@ impl Control {
             existing: Vec::new(),
         };
         let owner = self.flows.clone().ok_or_else(none)?;
-        let (number, key) = {
-            let tables = owner.tables();
-            let number = tables.named(table)?;
-            (number, tables.key(number, key)?)
-        };
+        let (number, key) = owner.tables().place(table, key)?;
         let own = self.function_of(number, source, name)?;
         let state = (&self.loaded.lua, &self.loaded.flows);
         let changed = owner.give(state, number, &key, own).map_err(ControlError::Flow)?;
@@ -202,7 +217,7 @@ impl Control {
     }
 
     /// The function that a text is, made within the limits of control code.
-    fn function_of(
+    pub(super) fn function_of(
         &self,
         table: usize,
         source: &str,
@@ -219,19 +234,12 @@ impl Control {
         let (called, _) = self.limited(&make, MultiValue::new());
         match (called, made.take()) {
             (Err(error), _) => Err(error.into()),
-            (Ok(_), Some(function)) => function.map_err(said),
+            (Ok(_), Some(function)) => {
+                function.map_err(|message| ControlError::Call(CallError { message, traceback: Vec::new() }))
+            }
             (Ok(_), None) => Err(ControlError::State("the function was not made".into())),
         }
     }
-}
-
-/// What Lua says of a text.
-fn said(error: mlua::Error) -> ControlError {
-    let message = match error {
-        mlua::Error::SyntaxError { message, .. } => message,
-        error => error.to_string(),
-    };
-    ControlError::Call(CallError { message, traceback: Vec::new() })
 }
 
 fn refused(problem: String) -> Box<Diagnostic> {
@@ -239,6 +247,10 @@ fn refused(problem: String) -> Box<Diagnostic> {
 }
 
 impl FlowOwner for Owner {
+    fn place(&self, table: Option<&str>, key: &str) -> Result<(usize, Vec<u64>), String> {
+        self.tables().place(table, key).map_err(|error| line(&error.diagnostic()))
+    }
+
     fn set(
         &self,
         state: (&Lua, &Flows),

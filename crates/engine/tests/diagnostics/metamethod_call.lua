@@ -1,6 +1,6 @@
 local xdp = require "xdp"
 
-local check = setmetatable({}, { __call = function(self, n) return n > 100 end })
+local check = setmetatable({}, { __call = math.ult })
 xdp.attach(function(pkt)
   if check(#pkt) then return 1 end
 end)

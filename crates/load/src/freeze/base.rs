@@ -1,14 +1,14 @@
 //! Functions that are added to a snapshot when load time is over.
 
 use super::known::Known;
-use super::{Freezer, state_error};
+use super::{Freezer, TextOf, state_error};
 use crate::error::LoadError;
 use crate::names::Names;
 use crate::registry::Declared;
 use mlua::{Function, Lua};
 use moonhook_hook::Point;
 use moonhook_schema::Declaration;
-use moonhook_snapshot::{Handler, Snapshot, Source, TableId};
+use moonhook_snapshot::{Handler, Snapshot, TableId};
 
 /// A snapshot to which functions are added when load time is over, one after another: each time the snapshot is the one of load time, with
 /// one handler more and what only that one reaches.
@@ -35,7 +35,7 @@ impl Base {
         }
     }
 
-    /// Calls `use_it` with the snapshot whose only handlers are `function`, at those points. `texts` has what functions were made of.
+    /// Calls `use_it` with the snapshot whose only handlers are `function`, at those points. `texts` gives what functions were made of, by name.
     ///
     /// # Errors
     /// `State`, `Chunk`; then the snapshot is as it was.
@@ -43,7 +43,7 @@ impl Base {
         &mut self,
         lua: &Lua,
         function: &Function,
-        (points, texts): (&[Point], &[Source]),
+        (points, texts): (&[Point], TextOf<'_>),
         use_it: impl FnOnce(&Snapshot) -> T,
     ) -> Result<T, LoadError> {
         let handlers = std::mem::take(&mut self.known.snapshot.handlers);
@@ -58,7 +58,7 @@ impl Base {
         lua: &Lua,
         function: &Function,
         points: &[Point],
-        texts: &[Source],
+        texts: TextOf<'_>,
     ) -> Result<(), LoadError> {
         let Base { known, names, declared } = self;
         let mut freezer = Freezer { lua, names, declared, texts, known };

@@ -45,7 +45,7 @@ impl Thread {
         self.tell(Told::Loaded(Ok(Box::new(prepared))));
         // Whoever has loaded may find that nothing is to become of it.
         let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
-        let Some(mut control) = self.control(loaded, (connection, netns.clone()), &answer) else { return };
+        let Some(mut control) = self.control(loaded, (connection, netns.clone()), answer) else { return };
         let objects = Objects::default();
         while let Ok(order) = orders.recv() {
             let Order::Work(job) = order else { continue };
@@ -58,7 +58,7 @@ impl Thread {
         &self,
         loaded: Loaded,
         (connection, netns): (Connection, Option<String>),
-        answer: &SyncSender<Result<(), SessionError>>,
+        answer: Option<SyncSender<Result<(), SessionError>>>,
     ) -> Option<Control> {
         let begun = Arc::clone(&self.begun);
         let options = Options { begun, sweeps: false, netns, ..Options::default() };
@@ -67,8 +67,11 @@ impl Thread {
             Ok(control) => (Some(control), Ok(())),
             Err(error) => (None, Err(error.into())),
         };
-        // Nobody waits any more: then there is nothing to do either.
-        let _ = answer.send(outcome);
+        match answer {
+            // Nobody waits any more: then there is nothing to do either.
+            Some(answer) => drop(answer.send(outcome)),
+            None => self.tell(Told::Connected(outcome)),
+        }
         control
     }
 
@@ -79,6 +82,7 @@ impl Thread {
             Job::Turn => {}
             Job::Events(events) => self.events(control, &events, objects),
             Job::Exec(code) => answer = Some(Ok(json!(exec(control, &code)))),
+            Job::CatchUp => control.catch_up(&mut |report| messages.push(message(report))),
             Job::RemakeFlows => control.remake_flows(&mut |report| messages.push(message(report))),
             Job::Flow(order) => answer = Some(set_flow(control, &order)),
         }

@@ -330,18 +330,9 @@ fn not(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
     context.dispatch_one(value, &mut |context, value| not(context, &value))
 }
 
-/// The function that says what the length of a table is (manual § 2.4).
-fn length_metamethod(context: &mut Context<'_>, value: &Abs) -> Option<Abs> {
-    use crate::value::Object;
-    let Abs::Object(object) = value else { return None };
-    let metatable = context.state.metatable_of(context.snapshot, object)?;
-    let handler = context.state.metafield(context.snapshot, &metatable, "__len");
-    matches!(handler, Abs::Object(Object::Closure(_))).then_some(handler)
-}
-
 fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Abs> {
     use crate::value::Object;
-    if let Some(handler) = length_metamethod(context, &operand.value) {
+    if let Some(handler) = crate::tables::metamethod(context, &operand.value, "__len") {
         let name = Some(("metamethod", b"len".to_vec()));
         let arms = context.call(&handler, vec![operand.value.clone(), operand.value], name)?;
         return Ok(context.join(arms)?.and_then(|values| values.into_iter().next()).unwrap_or(Abs::Nil));

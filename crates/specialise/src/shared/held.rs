@@ -99,7 +99,7 @@ impl Context<'_> {
     }
 
     /// Entries of the table that are held may be replaced or gone: they are not used any more.
-    pub(super) fn entries_change(&mut self, table: TableId) {
+    pub fn entries_change(&mut self, table: TableId) {
         self.forget_sums(table);
         self.state.facts.looked.retain(|looked| looked.table != table);
         let paths = &self.known.shared.paths;

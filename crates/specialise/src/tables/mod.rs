@@ -43,6 +43,14 @@ pub fn refuse_metamethod(
     }
 }
 
+/// The metamethod of a value for an event, if it is a function of the script (manual § 2.4).
+pub fn metamethod(context: &Context<'_>, value: &Abs, event: &'static str) -> Option<Abs> {
+    let Abs::Object(object) = value else { return None };
+    let metatable = context.state.metatable_of(context.snapshot, object)?;
+    let function = context.state.metafield(context.snapshot, &metatable, event);
+    matches!(function, Abs::Object(Object::Closure(_))).then_some(function)
+}
+
 /// Some entry that the table has at load time.
 pub fn first_entry(snapshot: &Snapshot, table: TableId) -> Option<(Value, Value)> {
     let table = snapshot.table(table);

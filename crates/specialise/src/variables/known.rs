@@ -67,6 +67,11 @@ impl Variables {
         self.find(id).is_some()
     }
 
+    /// Some variable is assigned at packet time.
+    pub fn any(&self) -> bool {
+        !self.known.is_empty()
+    }
+
     /// Some field of the table is assigned at packet time.
     pub fn any_field_of(&self, table: TableId) -> bool {
         self.fields.contains_key(&table)

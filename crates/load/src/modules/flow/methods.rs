@@ -22,12 +22,7 @@ fn set(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<Mu
         Some(Value::Function(function)) if function.info().what != "C" => {
             FlowFunction { function: function.clone(), source: None }
         }
-        Some(Value::String(text)) => {
-            flows.function_of(lua, table, &text.to_string_lossy(), None).map_err(|error| match error {
-                mlua::Error::SyntaxError { message, .. } => message,
-                error => error.to_string(),
-            })?
-        }
+        Some(Value::String(text)) => flows.function_of(lua, table, &text.to_string_lossy(), None)?,
         _ => return Err(type_error(arguments, 3, "set", "function or string")),
     };
     match flows.owner() {
@@ -67,7 +62,7 @@ fn get(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<Mu
     let Some((own, flow)) = found else { return Ok(MultiValue::from_iter([Value::Nil])) };
     let given = given(lua, &own).map_err(said)?;
     let about = lua.create_table().map_err(said)?;
-    let idle = f64::from(flow.idle) * f64::from(FlowTable::TICK) / 1000.0;
+    let idle = FlowTable::seconds(flow.idle);
     let fields = [
         ("packets", Value::Integer(flow.packets as i64)),
         ("errors", Value::Integer(flow.errors.into())),

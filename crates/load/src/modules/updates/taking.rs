@@ -1,7 +1,6 @@
 //! What becomes of a datagram in control code.
 
 use mlua::{Lua, LuaString};
-use moonhook_flows::KeyKind;
 use moonhook_updates::{Operation, Receiver, Refusal, Sequences, Update};
 use std::cell::RefCell;
 use std::sync::LazyLock;
@@ -44,34 +43,17 @@ impl Taking {
     }
 
     fn perform(&self, lua: &Lua, update: &Update) -> Result<(), String> {
-        let table = self.table(&update.table)?;
-        let kind = self.flows.key_kind(table).unwrap_or(KeyKind::Values);
-        let values = kind.parse(&update.key).map_err(|problem| problem.to_string())?;
-        let key = kind.encode(&values).map_err(|problem| problem.to_string())?;
         let owner = self.flows.owner().ok_or("no program runs yet")?;
+        let name = Some(update.table.as_str()).filter(|name| !name.is_empty());
+        let (table, key) = owner.place(name, &update.key)?;
         match update.operation {
             Operation::Delete => {
                 owner.delete(table, &key).then_some(()).ok_or("there is no such flow".into())
             }
             Operation::Set => {
-                let made = self.flows.function_of(lua, table, &update.text, None);
-                let function = made.map_err(|error| match error {
-                    mlua::Error::SyntaxError { message, .. } => message,
-                    error => error.to_string(),
-                })?;
+                let function = self.flows.function_of(lua, table, &update.text, None)?;
                 owner.set((lua, &self.flows), table, &key, function).map(drop)
             }
-        }
-    }
-
-    /// The table of that name, or the only one.
-    fn table(&self, name: &str) -> Result<usize, String> {
-        let names: Vec<String> = self.flows.described().into_iter().map(|table| table.name).collect();
-        match names.iter().position(|own| own == name) {
-            Some(table) => Ok(table),
-            None if name.is_empty() && names.len() == 1 => Ok(0),
-            None if names.is_empty() => Err("the script has no flow table".into()),
-            None => Err(format!("there is no flow table '{name}', but {}", names.join(", "))),
         }
     }
 }

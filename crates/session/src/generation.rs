@@ -1,0 +1,27 @@
+//! A generation on its way: its Lua state, and its program once there is one.
+
+use crate::inherit::Inheritance;
+use crate::installed::Installed;
+use crate::lua_thread::{LuaThread, Sources};
+use moonhook_engine::Settings;
+use std::path::PathBuf;
+
+/// A generation whose program is not there yet.
+pub struct NextGeneration {
+    pub thread: LuaThread,
+    pub sources: Sources,
+    pub settings: Settings,
+    /// Of the snapshot, when there is one.
+    pub fingerprint: u64,
+    pub files: Vec<PathBuf>,
+    /// How many entries a table was given.
+    pub entries: Option<u64>,
+}
+
+/// A generation whose program is in the kernel, and in no hook yet.
+pub struct Next {
+    pub generation: NextGeneration,
+    pub installed: Installed,
+    /// What it takes over.
+    pub plan: Inheritance,
+}
