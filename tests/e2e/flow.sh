@@ -126,6 +126,16 @@ general() {
         die "$name: a text becomes a function"
     send 7002 1
     eventually "$name: the new function is called" gives 'total, seen[7002]' $'2\t7'
+    # Errors of both forms count for the flow.
+    lua 'for port = 7003, 7004 do flows:set({src = "192.0.2.1", dport = port}, "function(pkt) local n = pkt.udp.dport\nerror(\"no \" .. n) end") end' >/dev/null
+    lua 'flows:set("192.0.2.1,7005", "function(pkt) local t = setmetatable({}, {__add = function(a, b) error(\"sum \" .. #pkt) end}) return t + 1 end")' |
+        grep -q 'general code$' || die "$name: general code"
+    send 7003 2
+    send 7005 1
+    eventually "$name: the error names its line" grep -q 'flow [0-9]*:2: no 7003' "$WORK/run.err"
+    eventually "$name: the error of general code" grep -q 'flow [0-9]*:1: sum ' "$WORK/run.err"
+    gives 'select(2, flows:get("192.0.2.1,7003")).errors, select(2, flows:get("192.0.2.1,7004")).errors, select(2, flows:get("192.0.2.1,7005")).errors' $'2\t0\t1' ||
+        die "$name: errors count for the flow"
     finish
 }
 

@@ -46,7 +46,6 @@ impl Context<'_> {
             && hook.copied().is_none()
             && !self.options.frags
             && !hook.is_trace()
-            && self.stub.is_none()
     }
 
     /// Tells the function of a flow which entry of the table it has, and where the IP header is; gives whether it says the latter.

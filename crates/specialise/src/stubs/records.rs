@@ -37,6 +37,7 @@ impl Stubs<'_> {
         self.make("emit_error", with_context(0), |context, _| {
             let id = context.event(EventKind::Raised, vec![Piece::Argument("%s".into())], false);
             context.count_event(id);
+            context.count_flow_error();
             let record = context.start_record(id)?;
             let [error, calls] = [L_ERROR, L_TRACE].map(|field| {
                 let field = context.add(context.state_address(), field);
@@ -56,6 +57,7 @@ impl Stubs<'_> {
         self.make("no_memory", with_context(0), |context, _| {
             let id = context.event(EventKind::Error, vec![Piece::Text(NO_MEMORY.as_bytes().to_vec())], false);
             context.count_event(id);
+            context.count_flow_error();
             let id = context.value(Word::Imm(i64::from(id)));
             context.send_bare(id)?;
             context.give(0);
