@@ -130,7 +130,7 @@ fn run_wire(arguments: &Arguments) -> Result<bool, Error> {
 }
 
 fn run_update(arguments: &Arguments) -> Result<bool, Error> {
-    let progress = progress_bar(4);
+    let progress = progress_bar(update::PARTS);
     let results = update::run(arguments, &progress);
     progress.finish_and_clear();
     results.map(|results| results.met())

@@ -12,5 +12,7 @@ mod table;
 
 pub use field::{Field, FieldKind, KeyValue, field_names};
 pub use key::{KeyError, KeyKind, MOST_VALUES};
-pub use layout::{DELETED, DIRECT, ENTRY_MASK, HEADER, HashKeys, Layout, MOST_KEYS, PROBES, most_functions};
+pub use layout::{
+    DELETED, DIRECT, ENTRY_MASK, HEADER, HashKeys, Layout, MIX, MOST_KEYS, PROBES, most_functions,
+};
 pub use table::{Flow, FlowError, FlowTable, GRACE};

@@ -306,6 +306,18 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_numbers_that_follow_each_other_can_be_full() {
+        for seed in 0..2000 {
+            let layout = Layout { key_words: 1, capacity: 400 };
+            let memory: Box<[AtomicU64]> = (0..layout.bytes() / 8).map(|_| AtomicU64::new(0)).collect();
+            let mut table = FlowTable::new(memory, layout, [seed, !seed << 7]);
+            for number in 0..400 {
+                assert_eq!(table.insert(&[8000 + number], 1), Ok(None), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
     fn places_are_free_again_where_nothing_lies_behind() {
         let mut table = table(1, 1000);
         for round in 0..50 {

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// As long as a signal, for which functions may wait, goes unnoticed.
 const NAP: Duration = Duration::from_millis(100);
 
+/// How long a new state waits for the job of the one before.
+const OVERLAP: Duration = Duration::from_millis(200);
+
 /// How often control code begins anew before it is left off.
 const BEGINNINGS: u32 = 3;
 
@@ -30,8 +33,8 @@ pub struct ControlCode {
     listened_to: BTreeSet<Vec<u8>>,
     /// Code that waits to be carried out, and functions of flows.
     waiting: VecDeque<(Job, Reply)>,
-    /// What has become of flows of the program before while this one was made is still to be taken over.
-    catches_up: bool,
+    /// What has become of flows of the program before is to be taken over; whether for the last time.
+    catches_up: Option<bool>,
     /// Functions of flows are to be made once more.
     remakes: bool,
     beginnings: u32,
@@ -39,6 +42,8 @@ pub struct ControlCode {
 
 enum State {
     Idle,
+    /// The state before is to end its job first, if it does so in time: both would change the same tables and flows.
+    Waiting(Instant),
     /// A job is on its way.
     Busy(Work),
     /// Load time once more.
@@ -70,15 +75,38 @@ impl ControlCode {
             due: Some(Instant::now()),
             listened_to: BTreeSet::new(),
             waiting: VecDeque::new(),
-            catches_up: false,
+            catches_up: None,
             remakes: false,
             beginnings: 0,
         }
     }
 
-    /// That of a thread which has taken over flows of the program before.
-    pub fn catching_up(self) -> ControlCode {
-        ControlCode { catches_up: true, ..self }
+    /// Takes the place of another one, whose flows the thread has taken over, and whose functions of flows wait here now. Gives the other
+    /// one if it is still at work: then the thread catches up once more, behind it ([`ControlCode::catch_up`]).
+    pub fn succeed(&mut self, before: ControlCode) -> Option<RetiredControl> {
+        let (flows, others): (VecDeque<_>, VecDeque<_>) =
+            before.waiting.into_iter().partition(|(job, _)| is_flow(job));
+        for (_, reply) in others {
+            reply.send(unfinished(false, "the script was reloaded before the code could run"));
+        }
+        self.waiting = flows;
+        let retired = match (before.state, before.thread) {
+            (State::Busy(work), Some(thread)) => Some(RetiredControl { thread, reply: work.reply }),
+            _ => None,
+        };
+        self.catches_up = Some(retired.is_none());
+        if retired.is_some() {
+            self.state = State::Waiting(Instant::now() + OVERLAP);
+        }
+        retired
+    }
+
+    /// What the program before has made of its flows can be taken over for the last time.
+    fn catch_up(&mut self) {
+        self.catches_up = Some(true);
+        if matches!(self.state, State::Waiting(_)) {
+            self.state = State::Idle;
+        }
     }
 
     fn is(&self, id: LuaId) -> bool {
@@ -88,6 +116,9 @@ impl ControlCode {
     /// When it is to be given something to do, if it could take it.
     pub fn due(&self) -> Option<Instant> {
         let soon = Instant::now() + NAP;
+        if let State::Waiting(until) = self.state {
+            return Some(until);
+        }
         let is_idle = matches!(self.state, State::Idle) && self.thread.is_some();
         is_idle.then(|| self.due.map_or(soon, |due| due.min(soon)))
     }
@@ -100,10 +131,13 @@ impl ControlCode {
 
     /// Gives it what waits or is due.
     pub fn feed(&mut self) -> Result<(), SessionError> {
+        if matches!(self.state, State::Waiting(until) if until <= Instant::now()) {
+            self.state = State::Idle;
+        }
         let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
-        if std::mem::take(&mut self.catches_up) {
+        if let Some(is_last) = self.catches_up.take() {
             self.state = State::Busy(Work::default());
-            return thread.work(Job::CatchUp);
+            return thread.work(Job::CatchUp { is_last });
         }
         if std::mem::take(&mut self.remakes) {
             self.state = State::Busy(Work::default());
@@ -141,6 +175,13 @@ impl ControlCode {
         (reports, std::mem::take(&mut work.batch))
     }
 
+    /// The same, of a state that is left.
+    fn heard_last(&mut self) -> (Vec<Vec<Message>>, Vec<Message>) {
+        let State::Busy(work) = &mut self.state else { return Default::default() };
+        let reports = self.thread.as_ref().map(LuaThread::take_last_reports).unwrap_or_default();
+        (reports, std::mem::take(&mut work.batch))
+    }
+
     /// Has all functions of flows made once more, before anything else that waits.
     pub fn remake_flows(&mut self) {
         self.remakes = true;
@@ -168,7 +209,7 @@ impl ControlCode {
     /// Whether the present function is beyond its time.
     fn overruns(&mut self) -> bool {
         let limit = match self.state {
-            State::Idle => return false,
+            State::Idle | State::Waiting(_) => return false,
             State::Busy(_) => moonhook_control::Options::default().time_limit,
             State::Beginning => self.sources.options.longest(),
         };
@@ -181,15 +222,6 @@ impl ControlCode {
         if let State::Busy(work) = &mut self.state {
             work.reply = None;
         }
-    }
-
-    /// The thread, if it is still at work when it is not needed any more, with who waits for its answer.
-    pub fn retire(self) -> Option<RetiredControl> {
-        for (job, reply) in self.waiting {
-            reply.send(unfinished(is_flow(&job), "the script was reloaded before the code could run"));
-        }
-        let State::Busy(work) = self.state else { return None };
-        Some(RetiredControl { thread: self.thread?, reply: work.reply })
     }
 }
 
@@ -224,6 +256,7 @@ impl Session {
         let at = self.retired_control.iter().position(|retired| retired.thread.id() == id);
         let Some(at) = at else { return Ok(()) };
         let RetiredControl { thread, reply } = self.retired_control.swap_remove(at);
+        self.control.catch_up();
         if let Some(reply) = reply {
             reply.send(done.answer.unwrap_or(Ok(Value::Null)));
         }
@@ -273,10 +306,9 @@ impl Session {
         Ok(())
     }
 
-    /// As [`Session::say_batch`], of a state that is left at one of the events, which does not come again.
+    /// As [`Session::say_batch`], of a state that is left. The event that it is at does not come again.
     pub(crate) fn leave_batch(&mut self) -> Result<(), SessionError> {
-        let (mut reports, batch) = self.control.heard();
-        reports.push(Vec::new());
+        let (reports, batch) = self.control.heard_last();
         self.say_batch(reports, batch)
     }
 
@@ -301,7 +333,11 @@ impl Session {
             if overruns {
                 retired.thread.leave_behind();
             }
-            !overruns && !retired.thread.has_ended()
+            let stays = !overruns && !retired.thread.has_ended();
+            if !stays {
+                self.control.catch_up();
+            }
+            stays
         });
         if !self.control.overruns() {
             return Ok(());

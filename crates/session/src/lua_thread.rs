@@ -65,8 +65,10 @@ pub enum Job {
     Flow(FlowOrder),
     /// Makes all functions of flows once more, because the program has other maps.
     RemakeFlows,
-    /// Takes over what has become of the flows of the program before while this one was made.
-    CatchUp,
+    /// Takes over what has become of the flows of the program before; whether for the last time.
+    CatchUp {
+        is_last: bool,
+    },
 }
 
 /// The function that a flow is to get.
@@ -123,7 +125,16 @@ pub struct LuaThread {
 }
 
 /// What came of each event of a job, as far as it was seen to.
-type Reports = Arc<Mutex<Vec<Vec<Message>>>>;
+type Reports = Arc<Mutex<Heard>>;
+
+#[derive(Default)]
+struct Heard {
+    reports: Vec<Vec<Message>>,
+    /// An event is being seen to, of which there is no report yet.
+    is_at_one: bool,
+    /// No other event is begun: they come again, elsewhere.
+    ends: bool,
+}
 
 /// What was seen of the present function, to know how long it runs.
 #[derive(Clone, Copy, Default)]
@@ -222,7 +233,18 @@ impl LuaThread {
 
     /// What came of the events that were seen to since the last time.
     pub fn take_reports(&self) -> Vec<Vec<Message>> {
-        std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.reports.lock().unwrap_or_else(PoisonError::into_inner).reports)
+    }
+
+    /// The same, of a thread that sees to no other events than the one that it is at, of which there is an empty report.
+    pub fn take_last_reports(&self) -> Vec<Vec<Message>> {
+        let mut heard = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.ends = true;
+        let mut reports = std::mem::take(&mut heard.reports);
+        if heard.is_at_one {
+            reports.push(Vec::new());
+        }
+        reports
     }
 
     fn order(&self, order: Order) -> Result<(), SessionError> {

@@ -51,8 +51,9 @@ impl Session {
         let before = std::mem::replace(&mut self.installed, next);
         self.retired.push(Retired::new(before, plan.counts_go_on));
         self.leave_batch()?;
-        let control = ControlCode::new(thread, sources, fingerprint).catching_up();
-        self.retired_control.extend(std::mem::replace(&mut self.control, control).retire());
+        let control = ControlCode::new(thread, sources, fingerprint);
+        let earlier = std::mem::replace(&mut self.control, control);
+        self.retired_control.extend(self.control.succeed(earlier));
         self.settings = settings;
         self.dumps.clear();
         (self.scripts, self.reloads) = (scripts, self.reloads + 1);

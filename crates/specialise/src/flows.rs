@@ -15,7 +15,7 @@ use crate::shared::map_calls::lookup;
 use crate::state::State;
 use crate::subprograms::of_program;
 use crate::value::{Abs, Closure, Object, Word};
-use moonhook_flows::{DIRECT, ENTRY_MASK, HEADER, Layout, PROBES, most_functions};
+use moonhook_flows::{DIRECT, ENTRY_MASK, HEADER, Layout, MIX, MOST_KEYS, PROBES, most_functions};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Op, Size, UnaryOp, helper};
@@ -125,6 +125,11 @@ impl Table {
             let product = context.binary(BinaryOp::Mul, factor, *word);
             hash = context.add(hash, product);
         }
+        // As `HashKeys::hash` has it.
+        let mixed = context.shr(hash, i64::from(MIX));
+        let mixed = context.binary(BinaryOp::Xor, hash, mixed);
+        let factor = context.load(memory, 8 * (1 + MOST_KEYS as i16), Size::B8, false);
+        let hash = context.binary(BinaryOp::Mul, mixed, factor);
         let mask = self.layout.index_words() as i64 - 1;
         let first = context.shr(hash, i64::from(self.layout.first_bit()));
         let wanted = context.and(hash, !ENTRY_MASK as i64);

@@ -2,6 +2,7 @@
 
 use super::Figure;
 use super::running::Running;
+use crate::Arguments;
 use crate::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +14,18 @@ pub const ALL: &[(&str, Measure)] = &[
     ("finding functions", dispatch),
     ("packets while functions change", exact),
     ("memory of flows", memory),
+    ("effect of an update in a packet", super::wire::effect),
+    ("other flows", super::wire::others),
 ];
 
-type Measure = fn() -> Result<Vec<Figure>, Error>;
+type Measure = fn(&Arguments) -> Result<Vec<Figure>, Error>;
 
-fn figure(what: &str, value: f64, target: f64, unit: &'static str) -> Figure {
+pub fn figure(what: &str, value: f64, target: f64, unit: &'static str) -> Figure {
     Figure { what: what.to_string(), value, target, unit }
 }
 
 /// Ten lines: drops datagrams that begin with a byte, in each text another one.
-fn ten_lines(byte: usize, number: usize) -> String {
+pub fn ten_lines(byte: usize, number: usize) -> String {
     format!(
         "function(pkt)\n\
            local udp = pkt.udp\n\
@@ -37,14 +40,19 @@ fn ten_lines(byte: usize, number: usize) -> String {
     )
 }
 
-fn quantile(times: &mut [Duration], part: f64) -> f64 {
+pub fn quantile(times: &mut [Duration], part: f64) -> f64 {
     times.sort_unstable();
     let at = (times.len() as f64 * part) as usize;
     times[at.min(times.len() - 1)].as_secs_f64() * 1e3
 }
 
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// From the text to the first packet that its function has handled.
-fn effect() -> Result<Vec<Figure>, Error> {
+fn effect(_: &Arguments) -> Result<Vec<Figure>, Error> {
     const ROUNDS: usize = 1001;
     let running = Running::start(100_000, "return 2")?;
     let mut times = Vec::with_capacity(ROUNDS);
@@ -82,7 +90,7 @@ const NEXT: &str =
     "local udp = pkt.udp if udp then udp.sport = (udp.sport * 4093 + 12345) & 16383 end return 2";
 
 /// What it takes to find a flow's function and to go on with it, above a program that does what the functions do.
-fn dispatch() -> Result<Vec<Figure>, Error> {
+fn dispatch(_: &Arguments) -> Result<Vec<Figure>, Error> {
     const FLOWS: u16 = 1 << 14;
     const ROUNDS: usize = 21;
     const REPEAT: u32 = 400_000;
@@ -102,10 +110,6 @@ fn dispatch() -> Result<Vec<Figure>, Error> {
             times.push(f64::from(above.duration_ns) - f64::from(below.duration_ns));
         }
     }
-    let median = |values: &mut Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    };
     Ok(vec![
         figure("finding one flow's function, above the floor", median(&mut one), 15.0, "ns"),
         figure("finding one of 16,384 flows, random, above the floor", median(&mut many), 40.0, "ns"),
@@ -113,7 +117,7 @@ fn dispatch() -> Result<Vec<Figure>, Error> {
 }
 
 /// Each function counts its packets in one variable: a packet that is lost, or handled twice, shows in the sum.
-fn exact() -> Result<Vec<Figure>, Error> {
+fn exact(_: &Arguments) -> Result<Vec<Figure>, Error> {
     const UPDATES: usize = 10_000;
     const AT_ONCE: u32 = 100_000;
     const PACKETS: u64 = 10_000_000;
@@ -154,7 +158,7 @@ fn exact() -> Result<Vec<Figure>, Error> {
 }
 
 /// What a flow takes beyond its function, in a table that is full.
-fn memory() -> Result<Vec<Figure>, Error> {
+fn memory(_: &Arguments) -> Result<Vec<Figure>, Error> {
     let layout = moonhook_flows::Layout {
         key_words: moonhook_flows::KeyKind::five_tuple().words(),
         capacity: 100_000,

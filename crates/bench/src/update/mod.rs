@@ -3,6 +3,8 @@
 mod measure;
 mod report;
 mod running;
+mod travelling;
+mod wire;
 
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -10,6 +12,9 @@ use serde::Serialize;
 use crate::Arguments;
 use crate::error::Error;
 use crate::machine::{self, Machine};
+
+/// How many things are measured.
+pub const PARTS: u64 = measure::ALL.len() as u64;
 
 /// What was measured, and what was aimed at.
 #[derive(Serialize)]
@@ -37,7 +42,7 @@ pub fn run(arguments: &Arguments, progress: &ProgressBar) -> Result<Results, Err
     let mut figures = Vec::new();
     for (what, measure) in measure::ALL {
         progress.set_message(*what);
-        figures.extend(measure()?);
+        figures.extend(measure(arguments)?);
         progress.inc(1);
     }
     let results = Results { machine: machine::describe()?, figures };

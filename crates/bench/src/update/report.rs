@@ -1,6 +1,6 @@
 //! The table that is printed, and the numbers that are kept.
 
-use super::Results;
+use super::{Figure, Results};
 use crate::Arguments;
 use crate::error::Error;
 use std::fmt::Write;
@@ -12,15 +12,17 @@ pub fn write(arguments: &Arguments, results: &Results) -> Result<(), Error> {
         let met = if figure.value <= figure.target { "" } else { "**missed**" };
         let unit = figure.unit;
         // Writing into a string does not fail.
-        let _ = writeln!(
-            table,
-            "| {} | {:.2} {unit} | {} {unit} | {met} |",
-            figure.what, figure.value, figure.target
-        );
+        let _ =
+            writeln!(table, "| {} | {:.2} {unit} | {} | {met} |", figure.what, figure.value, target(figure));
     }
     print!("{table}");
     let numbers = serde_json::to_string_pretty(results)
         .map_err(|error| Error::System { what: "write the numbers as JSON".into(), error: error.into() })?;
     arguments.write_result("update.json", numbers + "\n")?;
     arguments.write_result("update.md", table)
+}
+
+/// What a figure is to be at most; nothing where it only shows what another one is measured by.
+fn target(figure: &Figure) -> String {
+    if figure.target.is_finite() { format!("{} {}", figure.target, figure.unit) } else { String::new() }
 }

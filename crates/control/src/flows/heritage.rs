@@ -66,14 +66,17 @@ impl Control {
         owner.heritage.replace(Some(heritage));
     }
 
-    /// Takes over what has become of the flows since, once the earlier program handles no packets any more; once. What fails is reported.
-    pub fn catch_up(&self, report: &mut dyn FnMut(Report)) {
+    /// Takes over what has become of the flows since, once the earlier program handles no packets any more, and for the last time when nobody
+    /// gives its flows functions any more. What fails is reported.
+    pub fn catch_up(&self, is_last: bool, report: &mut dyn FnMut(Report)) {
         let Some(owner) = &self.flows else { return };
         let Some(mut heritage) = owner.heritage.take() else { return };
         for (number, (description, entries)) in heritage.flows().into_iter().enumerate() {
             let Some(table) = owner.tables().like(&description) else { continue };
             let mut lost = Vec::new();
+            let mut now = Vec::new();
             for mut entry in entries {
+                now.push(entry.clone());
                 let then = heritage.taken.remove(&(number, entry.flow.key.clone()));
                 let is_same = then.as_ref().is_some_and(|then| then.content == entry.content);
                 if let Some(then) = then {
@@ -87,6 +90,8 @@ impl Control {
             for ((_, key), _) in heritage.taken.extract_if(|(of, _), _| *of == number) {
                 owner.tables().remove(table, &key);
             }
+            let key = |entry: &FlowEntry| (number, entry.flow.key.clone());
+            heritage.taken.extend(now.into_iter().map(|entry| (key(&entry), entry)));
             if let Some(why) = lost.first() {
                 let name = &description.name;
                 let message = format!(
@@ -95,6 +100,9 @@ impl Control {
                 );
                 report(Report::Error(CallError { message, traceback: Vec::new() }));
             }
+        }
+        if !is_last {
+            owner.heritage.replace(Some(heritage));
         }
     }
 

@@ -82,7 +82,9 @@ impl Thread {
             Job::Turn => {}
             Job::Events(events) => self.events(control, &events, objects),
             Job::Exec(code) => answer = Some(Ok(json!(exec(control, &code)))),
-            Job::CatchUp => control.catch_up(&mut |report| messages.push(message(report))),
+            Job::CatchUp { is_last } => {
+                control.catch_up(is_last, &mut |report| messages.push(message(report)));
+            }
             Job::RemakeFlows => control.remake_flows(&mut |report| messages.push(message(report))),
             Job::Flow(order) => answer = Some(set_flow(control, &order)),
         }
@@ -92,7 +94,15 @@ impl Thread {
 
     fn events(&self, control: &mut Control, events: &[Message], objects: &Objects) {
         let begin = Instant::now();
+        let heard = || self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
+            {
+                let mut heard = heard();
+                if heard.ends {
+                    break;
+                }
+                heard.is_at_one = true;
+            }
             let mut messages = Vec::new();
             let mut report = |report| messages.push(message(report));
             match event {
@@ -100,7 +110,9 @@ impl Thread {
                 Message::Frame(frame) => hand_over(control, frame, objects, &mut report),
                 Message::Print(_) | Message::Error(_) => {}
             }
-            self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(messages);
+            let mut heard = heard();
+            heard.is_at_one = false;
+            heard.reports.push(messages);
             // Others wait, too.
             if begin.elapsed() > SLICE {
                 break;

@@ -1,0 +1,123 @@
+//! What is measured of updates in packets, and of other flows meanwhile.
+
+use super::Figure;
+use super::measure::{figure, median, quantile, ten_lines};
+use super::travelling::{Flow, Travelling};
+use crate::Arguments;
+use crate::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The flow that is given other functions, and one that is not.
+const CHANGED: u16 = 7001;
+const OTHER: u16 = 7002;
+
+/// An update that has no effect for so long has none.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn failed(message: &str) -> Error {
+    Error::Peer { contestant: "moonhook".to_string(), message: message.to_string() }
+}
+
+/// From the moment at which the signed datagram is sent until a packet of the flow has gone through the function that it brings.
+pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
+    const ROUNDS: usize = 501;
+    let travelling = Travelling::start(&arguments.moonhook)?;
+    let flow = travelling.flow(CHANGED)?;
+    let mut times = Vec::with_capacity(ROUNDS);
+    for round in 0..ROUNDS {
+        // Datagrams of the flow begin with 7: they are dropped by the one function, and pass by the other.
+        travelling.send(&travelling.datagram(CHANGED, &ten_lines(7, round))?)?;
+        until(|| Ok(!flow.try_send()?))?;
+        while flow.has_arrived()? {}
+        let update = travelling.datagram(CHANGED, &ten_lines(8, round))?;
+        let begin = Instant::now();
+        travelling.send(&update)?;
+        until(|| flow.try_send())?;
+        times.push(begin.elapsed());
+        // Programs that are not used any more go after a while.
+        std::thread::sleep(Duration::from_millis(5));
+        while flow.has_arrived()? {}
+    }
+    Ok(vec![
+        figure(
+            "ten-line function by signed packet, wire to effect, median",
+            quantile(&mut times, 0.5),
+            1.0,
+            "ms",
+        ),
+        figure(
+            "ten-line function by signed packet, wire to effect, p99",
+            quantile(&mut times, 0.99),
+            f64::INFINITY,
+            "ms",
+        ),
+    ])
+}
+
+fn until(mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
+    let begin = Instant::now();
+    while !is_so()? {
+        if begin.elapsed() > PATIENCE {
+            return Err(failed("an update in a packet has no effect"));
+        }
+    }
+    Ok(())
+}
+
+/// The time from one end to the other of datagrams of another flow, with a hundred updates a second and without.
+pub fn others(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
+    const ROUNDS: usize = 15;
+    const TIME: Duration = Duration::from_secs(1);
+    let travelling = Travelling::start(&arguments.moonhook)?;
+    let flow = travelling.flow(OTHER)?;
+    travelling.send(&travelling.datagram(OTHER, &ten_lines(8, 0))?)?;
+    let (mut quiet, mut busy) = (Vec::new(), Vec::new());
+    p99(&flow, TIME)?;
+    for _ in 0..ROUNDS {
+        quiet.push(p99(&flow, TIME)?);
+        busy.push(while_updating(&travelling, || p99(&flow, TIME))?);
+    }
+    let (quiet, busy) = (median(&mut quiet), median(&mut busy));
+    Ok(vec![
+        figure("p99 of another flow's datagrams, no updates", quiet, f64::INFINITY, "µs"),
+        figure("the same with 100 updates a second, times that", busy / quiet, 1.1, ""),
+    ])
+}
+
+/// Does something while a hundred updates a second are sent.
+fn while_updating<T>(travelling: &Travelling, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let end = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let updating = scope.spawn(|| -> Result<(), Error> {
+            let mut next = Instant::now();
+            for number in 0.. {
+                if end.load(Ordering::Relaxed) {
+                    break;
+                }
+                travelling.send(&travelling.datagram(CHANGED, &ten_lines(number % 256, number))?)?;
+                next += PAUSE;
+                std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+            Ok(())
+        });
+        let done = work();
+        end.store(true, Ordering::Relaxed);
+        updating.join().map_err(|_| failed("the thread that sends updates has failed"))??;
+        done
+    })
+}
+
+/// The time that 99 of 100 datagrams take at most, in microseconds.
+fn p99(flow: &Flow, time: Duration) -> Result<f64, Error> {
+    let (begin, mut times) = (Instant::now(), Vec::new());
+    while begin.elapsed() < time {
+        let sent = Instant::now();
+        if !flow.try_send()? {
+            until(|| flow.has_arrived())?;
+        }
+        times.push(sent.elapsed());
+    }
+    Ok(quantile(&mut times, 0.99) * 1e3)
+}
