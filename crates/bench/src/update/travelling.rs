@@ -5,11 +5,10 @@ use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 use crate::error::Error;
@@ -79,15 +78,20 @@ impl Session {
         let mut command = Command::new(moonhook);
         command.args(["run", "right0"]).arg(folder.join("flows.lua"));
         command.args(["--netns", namespace, "--name", "bench"]).arg("--socket-dir").arg(folder.join("run"));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let output = folder.join("output");
+        let file = File::create(&output).map_err(Error::system("make a file"))?;
+        command.stdin(Stdio::null()).stdout(file).stderr(Stdio::inherit());
         let child = command.spawn().map_err(Error::system("start `moonhook run`"))?;
-        let mut session = Session(child);
-        let output = session.0.stdout.take().ok_or_else(|| failed("no output"))?;
-        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
-        match lines.any(|line| line.starts_with("attached")) {
-            true => Ok(session),
-            false => Err(failed("`moonhook run` ends before it has attached the script")),
+        let session = Session(child);
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(20) {
+            let text = std::fs::read_to_string(&output).map_err(Error::system("read a file"))?;
+            if text.lines().any(|line| line.starts_with("attached")) {
+                return Ok(session);
+            }
+            std::thread::sleep(Duration::from_millis(10));
         }
+        Err(failed("`moonhook run` does not attach the script"))
     }
 }
 

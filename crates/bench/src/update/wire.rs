@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 const CHANGED: u16 = 7001;
 const OTHER: u16 = 7002;
 
+/// How long lies between two datagrams that look whether an update has an effect: without a pause they would fill the veth's ring, and the kernel drop the update.
+const PACE: Duration = Duration::from_micros(20);
+
 /// An update that has no effect for so long has none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -60,6 +63,10 @@ fn until(mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
     while !is_so()? {
         if begin.elapsed() > PATIENCE {
             return Err(failed("an update in a packet has no effect"));
+        }
+        let looked = Instant::now();
+        while looked.elapsed() < PACE {
+            std::hint::spin_loop();
         }
     }
     Ok(())
