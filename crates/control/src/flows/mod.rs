@@ -12,14 +12,14 @@ pub use programs::Content;
 
 use crate::ControlError;
 use moonhook_diagnostic::Diagnostic;
-use moonhook_flows::{Flow, FlowError, FlowTable as Memory, KeyKind};
+use moonhook_flows::{DIRECT, Flow, FlowError, FlowTable as Memory, KeyKind};
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, ProgramArray, SharedArray};
 use moonhook_schema::Declaration;
 use moonhook_snapshot::{FlowTable as Description, Snapshot, TableId};
 use programs::Programs;
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -83,7 +83,13 @@ struct Table {
     programs: Programs,
     /// What load time has set, by key.
     of_script: HashMap<Vec<u64>, Content>,
+    /// Numbers under which the arrays still have programs of functions that are gone, and since when.
+    left: VecDeque<(Instant, u32)>,
 }
+
+/// How long programs are left in the arrays under low numbers, which stand in the code of the programs that ask. Taking one out changes that code,
+/// for which the kernel waits some 10 ms (`bpf_arch_poke_desc_update`, arch/x86/net/bpf_jit_comp.c); putting another one in its place does not.
+const LEFT: Duration = Duration::from_secs(1);
 
 /// A flow, and what its function is.
 #[derive(Clone, Debug)]
@@ -112,7 +118,8 @@ impl FlowTables {
             let layout = description.layout();
             let parts = maker.take_parts(number);
             let kernel = parts.map(|(memory, arrays)| (Memory::new(memory, layout, seed()), arrays));
-            Table { description, kernel, programs: Programs::default(), of_script: HashMap::new() }
+            let (programs, of_script, left) = Default::default();
+            Table { description, kernel, programs, of_script, left }
         };
         let tables = descriptions.into_iter().enumerate().map(table).collect();
         FlowTables { tables, ticked: Instant::now(), begun: false, kept: Vec::new() }
@@ -307,14 +314,21 @@ impl FlowTables {
             if ticks {
                 self.expire(number);
             }
-            let Table { kernel, programs, .. } = &mut self.tables[number];
-            for function in programs.take_unused() {
-                kernel.iter().flat_map(|(_, arrays)| arrays).for_each(|array| array.clear(function));
+            let table = &mut self.tables[number];
+            for function in table.programs.take_unused() {
+                match function <= DIRECT {
+                    true => table.left.push_back((Instant::now(), function)),
+                    false => table.clear(function),
+                }
                 gone.push((number, function));
+            }
+            if ticks {
+                table.clear_one_left();
             }
         }
         let is_used = self.tables.iter().any(|table| {
-            !table.programs.is_empty() || table.kernel.as_ref().is_some_and(|(memory, _)| !memory.is_empty())
+            let has_programs = !table.programs.is_empty() || !table.left.is_empty();
+            has_programs || table.kernel.as_ref().is_some_and(|(memory, _)| !memory.is_empty())
         });
         (gone, is_used.then_some(self.ticked + TICK))
     }
@@ -329,6 +343,25 @@ impl FlowTables {
 }
 
 impl Table {
+    /// Takes the programs with that number out of the arrays.
+    fn clear(&self, function: u32) {
+        self.kernel.iter().flat_map(|(_, arrays)| arrays).for_each(|array| array.clear(function));
+    }
+
+    /// Takes out the programs that were left for longest, if that is long enough and their number is still free.
+    fn clear_one_left(&mut self) {
+        while let Some((since, function)) = self.left.front().copied() {
+            let is_free = self.programs.is_free(function);
+            if is_free && since.elapsed() < LEFT {
+                break;
+            }
+            self.left.pop_front();
+            if is_free && self.left.iter().all(|(_, other)| *other != function) {
+                return self.clear(function);
+            }
+        }
+    }
+
     fn entry(&self, flow: Flow) -> FlowEntry {
         let (content, form) = self.programs.about(flow.function);
         let is_first = content.is_some() && self.of_script.get(&flow.key) == content.as_ref();

@@ -65,6 +65,11 @@ impl Programs {
         self.free.pop_front()
     }
 
+    /// Whether no function has that number, nor is about to get it.
+    pub fn is_free(&self, number: u32) -> bool {
+        self.free.contains(&number)
+    }
+
     /// Gives back a number that no function got.
     pub fn give_back(&mut self, number: u32) {
         self.free.push_back(number);
