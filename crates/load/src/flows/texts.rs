@@ -66,11 +66,6 @@ impl Flows {
         self.0.borrow().texts.by_name.get(name).map(|text| text.to_string())
     }
 
-    /// How many texts there are.
-    pub fn texts(&self) -> usize {
-        self.0.borrow().texts.by_name.len()
-    }
-
     /// No flow of the table has the function that was made of a text.
     pub fn forget_text(&self, table: usize, own: &FlowText) {
         let mut inner = self.0.borrow_mut();
