@@ -18,15 +18,15 @@ const OF_SCRIPT: &str = "its function is one of the script's, which sets it agai
 /// Flows of an earlier program, and what has become of them.
 pub(super) struct Heritage {
     earlier: Arc<Mutex<FlowTables>>,
-    /// Those that were taken over, as they were then, by table of the earlier program and key.
-    taken: HashMap<(usize, Vec<u64>), FlowEntry>,
+    /// What they were when that was looked at last, and whether they were taken over, by table of the earlier program and key.
+    seen: HashMap<(usize, Vec<u64>), (FlowEntry, bool)>,
     /// Why texts are no functions of a table of the new program.
     refused: HashMap<(usize, Content), String>,
 }
 
 impl Heritage {
     pub fn new(earlier: Arc<Mutex<FlowTables>>) -> Heritage {
-        Heritage { earlier, taken: HashMap::new(), refused: HashMap::new() }
+        Heritage { earlier, seen: HashMap::new(), refused: HashMap::new() }
     }
 
     /// The earlier tables with the flows that they have now. Nobody waits for what becomes of them.
@@ -50,11 +50,11 @@ impl Control {
             for entry in entries {
                 let none = || "there is no table of that name and with such keys".to_string();
                 let taken = table.ok_or_else(none);
-                match taken.and_then(|table| self.take_over(owner, table, &entry, &mut heritage.refused)) {
-                    Ok(()) => {
-                        kept.kept += 1;
-                        heritage.taken.insert((number, entry.flow.key.clone()), entry);
-                    }
+                let taken =
+                    taken.and_then(|table| self.take_over(owner, table, &entry, &mut heritage.refused));
+                heritage.seen.insert((number, entry.flow.key.clone()), (entry, taken.is_ok()));
+                match taken {
+                    Ok(()) => kept.kept += 1,
                     Err(why) => {
                         kept.lost += 1;
                         kept.why.get_or_insert(why);
@@ -73,25 +73,23 @@ impl Control {
         let Some(mut heritage) = owner.heritage.take() else { return };
         for (number, (description, entries)) in heritage.flows().into_iter().enumerate() {
             let Some(table) = owner.tables().like(&description) else { continue };
-            let mut lost = Vec::new();
-            let mut now = Vec::new();
-            for mut entry in entries {
-                now.push(entry.clone());
-                let then = heritage.taken.remove(&(number, entry.flow.key.clone()));
-                let is_same = then.as_ref().is_some_and(|then| then.content == entry.content);
-                if let Some(then) = then {
-                    entry.flow = since(entry.flow, &then.flow);
-                }
-                match is_same {
-                    true => owner.tables().add_counts(table, &entry.flow),
-                    false => lost.extend(self.take_late(owner, table, &entry, &mut heritage).err()),
+            let (mut lost, mut now) = (Vec::new(), Vec::new());
+            for entry in entries {
+                let key = (number, entry.flow.key.clone());
+                let then = heritage.seen.remove(&key);
+                let taken = self.follow(owner, table, (then, &entry), &mut heritage.refused);
+                let is_taken = taken.unwrap_or_else(|why| {
+                    lost.push(why);
+                    false
+                });
+                now.push((key, (entry, is_taken)));
+            }
+            for ((_, key), (_, is_taken)) in heritage.seen.extract_if(|(of, _), _| *of == number) {
+                if is_taken {
+                    owner.tables().remove(table, &key);
                 }
             }
-            for ((_, key), _) in heritage.taken.extract_if(|(of, _), _| *of == number) {
-                owner.tables().remove(table, &key);
-            }
-            let key = |entry: &FlowEntry| (number, entry.flow.key.clone());
-            heritage.taken.extend(now.into_iter().map(|entry| (key(&entry), entry)));
+            heritage.seen.extend(now);
             if let Some(why) = lost.first() {
                 let name = &description.name;
                 let message = format!(
@@ -106,22 +104,34 @@ impl Control {
         }
     }
 
-    /// Takes over a flow that came, or got another function, while the new program was made.
-    fn take_late(
+    /// Does with a flow what was done with it in the earlier program since `then`; gives whether it is taken over.
+    fn follow(
         &self,
         owner: &Owner,
         table: usize,
-        entry: &FlowEntry,
-        heritage: &mut Heritage,
-    ) -> Result<(), String> {
-        let is_known = |content: &Content| heritage.refused.contains_key(&(table, content.clone()));
-        // Those were lost before, and reported.
-        if entry.is_of_script() || entry.content.as_ref().is_some_and(is_known) {
-            return Ok(());
+        (then, entry): (Option<(FlowEntry, bool)>, &FlowEntry),
+        refused: &mut HashMap<(usize, Content), String>,
+    ) -> Result<bool, String> {
+        let flow = match &then {
+            Some((then, true)) => since(&entry.flow, &then.flow),
+            _ => entry.flow.clone(),
+        };
+        match then {
+            // What was lost is lost, and was reported.
+            Some((then, is_taken)) if then.content == entry.content => {
+                if is_taken {
+                    owner.tables().add_counts(table, &flow);
+                }
+                Ok(is_taken)
+            }
+            _ => {
+                let late = FlowEntry { flow, ..entry.clone() };
+                self.take_over(owner, table, &late, refused).map(|()| true)
+            }
         }
-        self.take_over(owner, table, entry, &mut heritage.refused)
     }
 
+    /// Gives a flow the function that it has, and adds what it has counted.
     fn take_over(
         &self,
         owner: &Owner,
@@ -185,7 +195,7 @@ impl Control {
 }
 
 /// A flow with what it has counted since.
-fn since(flow: Flow, then: &Flow) -> Flow {
+fn since(flow: &Flow, then: &Flow) -> Flow {
     let packets = flow.packets.saturating_sub(then.packets);
-    Flow { packets, errors: flow.errors.saturating_sub(then.errors), ..flow }
+    Flow { packets, errors: flow.errors.saturating_sub(then.errors), ..flow.clone() }
 }
