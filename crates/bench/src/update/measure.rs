@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// What each is about, and what measures it.
 pub const ALL: &[(&str, Measure)] = &[
+    ("scripts compiled", super::compile::scripts),
+    ("general code", super::compile::general),
     ("effect of a function", effect),
     ("finding functions", dispatch),
     ("packets while functions change", exact),

@@ -1,5 +1,6 @@
 //! `make bench-update`: how soon a flow's function takes effect, what it costs to find it, and whether packets are lost meanwhile.
 
+mod compile;
 mod measure;
 mod report;
 mod running;
@@ -40,7 +41,7 @@ impl Results {
 
 pub fn run(arguments: &Arguments, progress: &ProgressBar) -> Result<Results, Error> {
     let mut figures = Vec::new();
-    for (what, measure) in measure::ALL {
+    for (what, measure) in measure::ALL.iter().filter(|(what, _)| arguments.wants(what)) {
         progress.set_message(*what);
         figures.extend(measure(arguments)?);
         progress.inc(1);

@@ -16,6 +16,9 @@ pub fn write(arguments: &Arguments, results: &Results) -> Result<(), Error> {
             writeln!(table, "| {} | {:.2} {unit} | {} | {met} |", figure.what, figure.value, target(figure));
     }
     print!("{table}");
+    if arguments.only.is_some() {
+        return Ok(());
+    }
     let numbers = serde_json::to_string_pretty(results)
         .map_err(|error| Error::System { what: "write the numbers as JSON".into(), error: error.into() })?;
     arguments.write_result("update.json", numbers + "\n")?;
