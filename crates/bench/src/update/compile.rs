@@ -72,8 +72,7 @@ fn in_kernel(path: &Path) -> Result<(Duration, Duration), Error> {
     let settings = Settings { form: Some(Form::General), ..Settings::default() };
     let begin = Instant::now();
     let loaded = load(&[path.to_owned()], &settings.load).map_err(failed)?;
-    let installed =
-        moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Nothing, |_| Vec::new());
+    let installed = moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Nothing, |_| Vec::new());
     let (compiled, program) = installed.map_err(failed)?;
     let all = begin.elapsed();
     drop(program);
