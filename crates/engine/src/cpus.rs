@@ -10,7 +10,7 @@ impl Kernel {
     /// # Errors
     /// What the kernel refuses.
     pub fn open_cpus(&self) -> Result<(), EngineError> {
-        let maps = self.program.maps().into_iter().filter_map(|map| Some((queue_of(&map.name)?, map.name)));
+        let maps = self.program.map_names().filter_map(|map| Some((queue_of(&map)?, map)));
         for (queue, map) in maps {
             for cpu in moonhook_install::online_cpus() {
                 self.program.map_update(&map, &cpu.to_ne_bytes(), &queue.to_ne_bytes())?;

@@ -257,15 +257,14 @@ pub fn set_flows(
 
 /// The maps that functions of flows have in common with a program.
 fn common_maps(shared: &[(TableId, Schema, String)], program: &Program) -> Result<CommonMaps, EngineError> {
-    let own = program.maps().into_iter().map(|map| map.name);
-    let of_flows = own.filter(|name| maps::is_of_flows(name)).collect::<Vec<_>>();
+    let of_flows = program.map_names().filter(|name| maps::is_of_flows(name)).collect::<Vec<_>>();
     let names = shared.iter().map(|(_, _, name)| name.as_str()).chain(COMMON);
     let names = names.chain(of_flows.iter().map(String::as_str)).chain([sections::COUNTERS, maps::REGION]);
     let map = |name: &str| {
         let map = duplicate(program.map_fd(name)?)?;
         Ok((name.to_string(), Arc::new(map)))
     };
-    names.filter(|name| program.maps().iter().any(|map| map.name == *name)).map(map).collect()
+    names.filter(|name| program.has_map(name)).map(map).collect()
 }
 
 /// Bytes of a region of the module's.

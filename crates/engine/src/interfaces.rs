@@ -33,7 +33,7 @@ impl Kernel {
     pub fn redirects_to(&self, all: &[Interface]) -> Redirects {
         let ports = self.ports();
         let is_elsewhere = |map: &str| targets::queue_of(map).is_some() || map == targets::SOCKETS;
-        let goes_elsewhere = self.program.maps().iter().any(|map| is_elsewhere(&map.name));
+        let goes_elsewhere = self.program.map_names().any(|map| is_elsewhere(&map));
         let any = self.has_map(INTERFACES) || ports.is_empty() && !goes_elsewhere;
         let is_named = |interface: &&Interface| ports.iter().any(|port| is_meant(port, interface));
         let named = all.iter().filter(is_named).map(|interface| interface.name.clone()).collect();

@@ -105,7 +105,7 @@ impl Kernel {
     pub fn again(&self, name: &str, map: BorrowedFd<'_>) -> Result<Again, EngineError> {
         let common = |other: &String| other != name && !other.contains(".rodata");
         let mut maps = vec![(name.to_string(), duplicate(map)?)];
-        for other in self.program.maps().into_iter().map(|map| map.name).filter(common) {
+        for other in self.program.map_names().filter(common) {
             let map = duplicate(self.program.map_fd(&other)?)?;
             maps.push((other, map));
         }
@@ -176,6 +176,6 @@ impl Kernel {
     }
 
     pub fn has_map(&self, name: &str) -> bool {
-        self.program.maps().iter().any(|map| map.name == name)
+        self.program.has_map(name)
     }
 }

@@ -33,11 +33,20 @@ impl Program {
         self.object.maps().map(|map| info(&map)).collect()
     }
 
+    /// The names of [`Program::maps`]: what each has allocated is read from a file, which takes longer.
+    pub fn map_names(&self) -> impl Iterator<Item = String> {
+        self.object.maps().map(|map| map.name().to_string_lossy().into_owned())
+    }
+
+    pub fn has_map(&self, name: &str) -> bool {
+        self.map_names().any(|own| own == name)
+    }
+
     pub(crate) fn map(&self, name: &str) -> Result<Map<'_>, InstallError> {
         self.object.maps().find(|map| is_called(map, name)).ok_or_else(|| InstallError::NoSuchItem {
             kind: "map",
             name: name.to_string(),
-            existing: self.maps().into_iter().map(|map| map.name).collect(),
+            existing: self.map_names().collect(),
         })
     }
 

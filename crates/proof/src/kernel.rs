@@ -143,7 +143,7 @@ impl Kernel {
 
 /// What a program has to say, where it can say anything.
 fn events(program: &Program) -> Result<Option<Records>, ProofError> {
-    if !program.maps().iter().any(|map| map.name == maps::EVENTS) {
+    if !program.has_map(maps::EVENTS) {
         return Ok(None);
     }
     let (send, receive) = channel();

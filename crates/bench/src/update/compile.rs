@@ -1,38 +1,43 @@
 //! How long the stages take from a script's text: in a process that has compiled before, as one that runs a script has.
 
 use super::Figure;
-use super::measure::{figure, quantile};
+use super::measure::figure;
 use crate::Arguments;
 use crate::error::Error;
-use moonhook_engine::{Form, Settings};
+use moonhook_engine::{Form, Settings, Timings, timed};
 use moonhook_install::LogDetail;
 use moonhook_load::load;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Scripts compiled to what they get by themselves, without the kernel.
+/// Scripts compiled to what they get by themselves, without the kernel; and what of that each stage took.
 pub fn scripts(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     const ROUNDS: usize = 101;
     let scripts = [
         ("compile of forty lines", arguments.bench.join("scripts/forty_lines.lua"), 3.0),
         ("compile of the DNS filter", arguments.examples.join("dns_filter.lua"), 5.0),
     ];
-    let of_script = |(what, path, target): &(&str, PathBuf, f64)| {
-        let time = || compiled(path).map(|(load, engine)| load + engine);
-        let mut times = (0..ROUNDS).map(|_| time()).collect::<Result<Vec<_>, _>>()?;
-        Ok(figure(what, quantile(&mut times, 0.5), *target, "ms"))
-    };
-    scripts.iter().map(of_script).collect()
+    let mut figures = Vec::new();
+    for (what, path, target) in scripts {
+        let mut rounds = (0..ROUNDS).map(|_| compiled(&path)).collect::<Result<Vec<_>, _>>()?;
+        rounds.sort_unstable_by_key(|round| round.total);
+        let Timings { load, lower, passes, emit, total, .. } = rounds[ROUNDS / 2];
+        let ms = |microseconds: u64| microseconds as f64 / 1e3;
+        figures.push(figure(what, ms(total), target, "ms"));
+        for (stage, time) in [("load", load), ("lower", lower), ("passes", passes), ("emit", emit)] {
+            figures.push(figure(&format!("of that {stage}"), ms(time), f64::INFINITY, "ms"));
+        }
+    }
+    Ok(figures)
 }
 
-/// What load time took, and what the stages after it took.
-fn compiled(path: &Path) -> Result<(Duration, Duration), Error> {
+/// What the stages took.
+fn compiled(path: &Path) -> Result<Timings, Error> {
     let settings = Settings::default();
-    let begin = Instant::now();
-    let loaded = load(&[path.to_owned()], &settings.load).map_err(failed)?;
-    let load_time = begin.elapsed();
-    moonhook_engine::compile(&loaded.snapshot, &settings).map_err(failed)?;
-    Ok((load_time, begin.elapsed() - load_time))
+    let mut load_time = 0;
+    let loaded = timed(&mut load_time, || load(&[path.to_owned()], &settings.load)).map_err(failed)?;
+    let compiled = moonhook_engine::compile(&loaded.snapshot, &settings).map_err(failed)?;
+    Ok(compiled.timings.after_load(load_time))
 }
 
 /// General code of each example, source to kernel: the shortest and the longest, and what of that is the kernel's.

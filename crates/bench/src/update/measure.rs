@@ -17,6 +17,8 @@ pub const ALL: &[(&str, Measure)] = &[
     ("packets while functions change", exact),
     ("memory of flows", memory),
     ("effect of an update in a packet", super::wire::effect),
+    ("effect of an update by command", super::command::effect),
+    ("effect of a reload", super::command::reload),
     ("other flows", super::wire::others),
 ];
 

@@ -1,5 +1,6 @@
 //! `make bench-update`: how soon a flow's function takes effect, what it costs to find it, and whether packets are lost meanwhile.
 
+mod command;
 mod compile;
 mod measure;
 mod report;

@@ -1,12 +1,14 @@
 //! A script with a flow table that runs in a network namespace, and datagrams that travel to it: a veth between two namespaces.
 
+use moonhook_daemon::{Client, Name, RuntimeFolder};
 use moonhook_updates::{Operation, SecretKey, Update, sequence};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::File;
 use std::net::UdpSocket;
-use std::path::Path;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
@@ -18,6 +20,11 @@ use crate::process;
 const UPDATES: u16 = 9;
 const LEFT: &str = "192.0.2.1";
 const RIGHT: &str = "192.0.2.2";
+
+/// What the script that runs is called, and its file and the folder of its socket in the folder of all.
+const NAME: &str = "bench";
+const SCRIPT: &str = "script.lua";
+const SOCKETS: &str = "run";
 
 /// Both namespaces; they end with this.
 struct Namespaces {
@@ -33,11 +40,18 @@ impl Namespaces {
             words(&format!("ip netns add {name}"))?;
             words(&format!("ip -n {name} link set lo up"))?;
         }
-        words(&format!("ip -n {left} link add left0 type veth peer name right0 netns {right}"))?;
+        let [here, there] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+        words(&format!(
+            "ip -n {left} link add left0 address {here} type veth peer name right0 address {there} netns {right}"
+        ))?;
         for (name, end, address) in [(left, "left0", LEFT), (right, "right0", RIGHT)] {
             words(&format!("ip netns exec {name} sysctl -q net.ipv6.conf.all.disable_ipv6=1"))?;
             words(&format!("ip -n {name} address add {address}/24 dev {end}"))?;
             words(&format!("ip -n {name} link set {end} up"))?;
+        }
+        // Scripts that drop everything drop what asks for addresses.
+        for (name, end, other, at) in [(left, "left0", RIGHT, there), (right, "right0", LEFT, here)] {
+            words(&format!("ip -n {name} neighbour replace {other} lladdr {at} dev {end} nud permanent"))?;
         }
         Ok(namespaces)
     }
@@ -76,8 +90,8 @@ struct Session(Child);
 impl Session {
     fn start(moonhook: &Path, folder: &Path, namespace: &str) -> Result<Session, Error> {
         let mut command = Command::new(moonhook);
-        command.args(["run", "right0"]).arg(folder.join("flows.lua"));
-        command.args(["--netns", namespace, "--name", "bench"]).arg("--socket-dir").arg(folder.join("run"));
+        command.args(["run", "right0"]).arg(folder.join(SCRIPT));
+        command.args(["--netns", namespace, "--name", NAME]).arg("--socket-dir").arg(folder.join(SOCKETS));
         let output = folder.join("output");
         let file = File::create(&output).map_err(Error::system("make a file"))?;
         command.stdin(Stdio::null()).stdout(file).stderr(Stdio::inherit());
@@ -102,12 +116,17 @@ impl Drop for Session {
     }
 }
 
-/// The script, and sockets at both ends.
+/// A script, and both ends of a veth.
 pub struct Travelling {
     // Dropped in this order.
     _session: Session,
     namespaces: Namespaces,
-    _folder: TempDir,
+    folder: TempDir,
+}
+
+/// A script with a flow table that takes updates in packets, and who sends those.
+pub struct Updated {
+    travelling: Travelling,
     key: SecretKey,
     updates: UdpSocket,
 }
@@ -135,22 +154,13 @@ impl Flow {
 }
 
 impl Travelling {
-    pub fn start(moonhook: &Path) -> Result<Travelling, Error> {
+    pub fn start(moonhook: &Path, script: &str) -> Result<Travelling, Error> {
         let folder = tempfile::tempdir().map_err(Error::system("make a folder"))?;
-        let key = SecretKey::new().map_err(|error| failed(&error.to_string()))?;
-        let public = key.public().to_pem().map_err(|error| failed(&error.to_string()))?;
-        let script = format!(
-            "local flow, updates, xdp = require 'flow', require 'updates', require 'xdp'\n\
-             xdp.attach(flow.new{{key = 'dport', capacity = 1000}})\n\
-             updates.listen{{port = {UPDATES}, keys = {{[[{public}]]}}, hook = xdp.attach, rate = 100000, total = 100000}}\n"
-        );
-        std::fs::create_dir(folder.path().join("run")).map_err(Error::system("make a folder"))?;
-        std::fs::write(folder.path().join("flows.lua"), script).map_err(Error::system("write a script"))?;
+        std::fs::create_dir(folder.path().join(SOCKETS)).map_err(Error::system("make a folder"))?;
+        std::fs::write(folder.path().join(SCRIPT), script).map_err(Error::system("write a script"))?;
         let namespaces = Namespaces::new()?;
         let session = Session::start(moonhook, folder.path(), &namespaces.names[1])?;
-        let updates = namespaces.socket(0, format!("{LEFT}:0"))?;
-        updates.connect((RIGHT, UPDATES)).map_err(Error::system("connect a socket"))?;
-        Ok(Travelling { _session: session, namespaces, _folder: folder, key, updates })
+        Ok(Travelling { _session: session, namespaces, folder })
     }
 
     pub fn flow(&self, port: u16) -> Result<Flow, Error> {
@@ -159,6 +169,44 @@ impl Travelling {
         let receiver = self.namespaces.socket(1, format!("{RIGHT}:{port}"))?;
         receiver.set_nonblocking(true).map_err(Error::system("set up a socket"))?;
         Ok(Flow { sender, receiver })
+    }
+
+    /// What a command asks the script by.
+    pub fn client(&self) -> Result<Client, Error> {
+        let name: Name = NAME.parse().map_err(|_| failed("a name that is none"))?;
+        let folder = RuntimeFolder::new(self.folder.path().join(SOCKETS));
+        Client::connect(&folder, &name).map_err(|error| failed(&error.to_string()))
+    }
+
+    /// Another script beside the one that runs; gives where it is.
+    pub fn write(&self, name: &str, script: &str) -> Result<PathBuf, Error> {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, script).map_err(Error::system("write a script"))?;
+        Ok(path)
+    }
+}
+
+impl Deref for Updated {
+    type Target = Travelling;
+
+    fn deref(&self) -> &Travelling {
+        &self.travelling
+    }
+}
+
+impl Updated {
+    pub fn start(moonhook: &Path) -> Result<Updated, Error> {
+        let key = SecretKey::new().map_err(|error| failed(&error.to_string()))?;
+        let public = key.public().to_pem().map_err(|error| failed(&error.to_string()))?;
+        let script = format!(
+            "local flow, updates, xdp = require 'flow', require 'updates', require 'xdp'\n\
+             xdp.attach(flow.new{{key = 'dport', capacity = 1000}})\n\
+             updates.listen{{port = {UPDATES}, keys = {{[[{public}]]}}, hook = xdp.attach, rate = 100000, total = 100000}}\n"
+        );
+        let travelling = Travelling::start(moonhook, &script)?;
+        let updates = travelling.namespaces.socket(0, format!("{LEFT}:0"))?;
+        updates.connect((RIGHT, UPDATES)).map_err(Error::system("connect a socket"))?;
+        Ok(Updated { travelling, key, updates })
     }
 
     /// The datagram that gives a flow the function that a text is.

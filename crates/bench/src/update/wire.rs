@@ -2,14 +2,14 @@
 
 use super::Figure;
 use super::measure::{figure, median, quantile, ten_lines};
-use super::travelling::{Flow, Travelling};
+use super::travelling::{Flow, Updated};
 use crate::Arguments;
 use crate::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The flow that is given other functions, and one that is not.
-const CHANGED: u16 = 7001;
+pub const CHANGED: u16 = 7001;
 const OTHER: u16 = 7002;
 
 /// How long lies between two datagrams that look whether an update has an effect: without a pause they would fill the veth's ring, and the kernel drop the update.
@@ -18,24 +18,24 @@ const PACE: Duration = Duration::from_micros(20);
 /// An update that has no effect for so long has none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn failed(message: &str) -> Error {
+pub fn failed(message: &str) -> Error {
     Error::Peer { contestant: "moonhook".to_string(), message: message.to_string() }
 }
 
 /// From the moment at which the signed datagram is sent until a packet of the flow has gone through the function that it brings.
 pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     const ROUNDS: usize = 501;
-    let travelling = Travelling::start(&arguments.moonhook)?;
-    let flow = travelling.flow(CHANGED)?;
+    let updated = Updated::start(&arguments.moonhook)?;
+    let flow = updated.flow(CHANGED)?;
     let mut times = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
         // Datagrams of the flow begin with 7: they are dropped by the one function, and pass by the other.
-        travelling.send(&travelling.datagram(CHANGED, &ten_lines(7, round))?)?;
+        updated.send(&updated.datagram(CHANGED, &ten_lines(7, round))?)?;
         until(|| Ok(!flow.try_send()?))?;
         while flow.has_arrived()? {}
-        let update = travelling.datagram(CHANGED, &ten_lines(8, round))?;
+        let update = updated.datagram(CHANGED, &ten_lines(8, round))?;
         let begin = Instant::now();
-        travelling.send(&update)?;
+        updated.send(&update)?;
         until(|| flow.try_send())?;
         times.push(begin.elapsed());
         // Programs that are not used any more go after a while.
@@ -58,7 +58,7 @@ pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     ])
 }
 
-fn until(mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
+pub fn until(mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
     let begin = Instant::now();
     while !is_so()? {
         if begin.elapsed() > PATIENCE {
@@ -76,14 +76,14 @@ fn until(mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
 pub fn others(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     const ROUNDS: usize = 15;
     const TIME: Duration = Duration::from_secs(1);
-    let travelling = Travelling::start(&arguments.moonhook)?;
-    let flow = travelling.flow(OTHER)?;
-    travelling.send(&travelling.datagram(OTHER, &ten_lines(8, 0))?)?;
+    let updated = Updated::start(&arguments.moonhook)?;
+    let flow = updated.flow(OTHER)?;
+    updated.send(&updated.datagram(OTHER, &ten_lines(8, 0))?)?;
     let (mut quiet, mut busy) = (Vec::new(), Vec::new());
     p99(&flow, TIME)?;
     for _ in 0..ROUNDS {
         quiet.push(p99(&flow, TIME)?);
-        busy.push(while_updating(&travelling, || p99(&flow, TIME))?);
+        busy.push(while_updating(&updated, || p99(&flow, TIME))?);
     }
     let (quiet, busy) = (median(&mut quiet), median(&mut busy));
     Ok(vec![
@@ -93,7 +93,7 @@ pub fn others(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
 }
 
 /// Does something while a hundred updates a second are sent.
-fn while_updating<T>(travelling: &Travelling, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+fn while_updating<T>(updated: &Updated, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     const PAUSE: Duration = Duration::from_millis(10);
     let end = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -103,7 +103,7 @@ fn while_updating<T>(travelling: &Travelling, work: impl FnOnce() -> Result<T, E
                 if end.load(Ordering::Relaxed) {
                     break;
                 }
-                travelling.send(&travelling.datagram(CHANGED, &ten_lines(number % 256, number))?)?;
+                updated.send(&updated.datagram(CHANGED, &ten_lines(number % 256, number))?)?;
                 next += PAUSE;
                 std::thread::sleep(next.saturating_duration_since(Instant::now()));
             }
