@@ -206,20 +206,18 @@ fn programs(compiled: &Compiled, kernel: Option<&Kernel>) -> Result<Vec<Entry>, 
 
 /// A map as the object describes it.
 fn planned(map: &Map) -> MapInfo {
-    let data = |prefix: &str, bytes: &[u8]| {
-        let size = bytes.len() as u32;
-        MapInfo {
-            name: format!("{prefix}.{}", map.name),
-            map_type: "array".to_string(),
-            key_size: 4,
-            value_size: size,
-            max_entries: 1,
-            memory: u64::from(size),
-        }
+    let data = |prefix: &str, size: u32| MapInfo {
+        name: format!("{prefix}.{}", map.name),
+        map_type: "array".to_string(),
+        key_size: 4,
+        value_size: size,
+        max_entries: 1,
+        memory: u64::from(size),
     };
     match &map.kind {
-        MapKind::ReadOnlyData(bytes) => data(".rodata", bytes),
-        MapKind::Data(bytes) => data(".data", bytes),
+        MapKind::ReadOnlyData(bytes) => data(".rodata", bytes.len() as u32),
+        MapKind::Data(bytes) => data(".data", bytes.len() as u32),
+        MapKind::Zeros(size) => data(".bss", *size),
         MapKind::Arena { pages, .. } => MapInfo {
             name: map.name.clone(),
             map_type: "arena".to_string(),

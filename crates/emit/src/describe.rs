@@ -4,7 +4,7 @@ use crate::btf::{Btf, FunctionInfo, LineInfo, Linkage, Member, SectionInfo, Type
 use crate::entries;
 use crate::error::EmitError;
 use crate::kernel_fields::KernelFields;
-use crate::program::{Code, DATA_ALIGNMENT, TEXT, data_section};
+use crate::program::{Code, TEXT, data_section};
 use moonhook_hook::Hook;
 use moonhook_ir::helper::{self, Gives, KernelFunction, Parameter};
 use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, Op, SourceFile};
@@ -47,7 +47,7 @@ fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
         let (mut numbers, extra) = match &map.kind {
             MapKind::Map(definition) => (definition_members(definition), None),
             MapKind::Arena { pages, .. } => (arena_members(*pages), Some(ARENA_ADDRESS)),
-            MapKind::ReadOnlyData(_) | MapKind::Data(_) => continue,
+            MapKind::ReadOnlyData(_) | MapKind::Data(_) | MapKind::Zeros(_) => continue,
         };
         let entry = table.map(|table| entries::types(&table.schema, btf));
         if entry.is_some() {
@@ -107,12 +107,12 @@ fn arena_members(pages: u32) -> Vec<(&'static str, u32)> {
 /// into its memory.
 fn data(module: &Module, btf: &mut Btf) -> Result<(), EmitError> {
     for map in &module.maps {
-        let Some((section, bytes)) = data_section(map) else { continue };
-        let size = u32::try_from(bytes.len().next_multiple_of(DATA_ALIGNMENT).max(DATA_ALIGNMENT))
-            .map_err(|_| EmitError::Malformed { problem: format!("{section} exceeds 4 GiB") })?;
+        let Some(section) = data_section(map) else { continue };
+        let size = u32::try_from(section.size())
+            .map_err(|_| EmitError::Malformed { problem: format!("{} exceeds 4 GiB", section.name) })?;
         let array = btf.array(btf.byte(), size);
         let variable = btf.variable(&map.name, array);
-        btf.section(&section, size, &[(Member { name: &map.name, type_id: variable, offset: 0 }, size)]);
+        btf.section(&section.name, size, &[(Member { name: &map.name, type_id: variable, offset: 0 }, size)]);
     }
     Ok(())
 }

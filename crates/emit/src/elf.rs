@@ -96,14 +96,16 @@ impl<'a> Writer<'a> {
         let mut definitions = None;
         for (map, offset) in module.maps.iter().zip(&description.map_offsets) {
             let symbol = match data_section(map) {
-                Some((name, bytes)) => {
-                    let read_only = name.starts_with(".rodata");
-                    let kind = if read_only { SectionKind::ReadOnlyData } else { SectionKind::Data };
-                    let id = self.section(&name, kind);
-                    let mut bytes = bytes.to_vec();
-                    bytes.resize(bytes.len().next_multiple_of(DATA_ALIGNMENT).max(DATA_ALIGNMENT), 0);
-                    self.object.append_section_data(id, &bytes, DATA_ALIGNMENT as u64);
-                    self.symbol(&map.name, SymbolKind::Data, true, id, 0, bytes.len() as u64);
+                Some(section) => {
+                    let (id, size) = (self.section(&section.name, section.kind), section.size());
+                    if section.kind == SectionKind::UninitializedData {
+                        self.object.append_section_bss(id, size as u64, DATA_ALIGNMENT as u64);
+                    } else {
+                        let mut bytes = section.bytes.to_vec();
+                        bytes.resize(size, 0);
+                        self.object.append_section_data(id, &bytes, DATA_ALIGNMENT as u64);
+                    }
+                    self.symbol(&map.name, SymbolKind::Data, true, id, 0, size as u64);
                     // Loaders differ in whether an offset in the instruction counts where a variable is meant.
                     self.object.section_symbol(id)
                 }

@@ -73,7 +73,7 @@ pub fn dump(object: &crate::Object, module: &Module) -> String {
     let mut out = String::new();
     for map in &module.maps {
         let _ = match (data_section(map), &map.kind) {
-            (Some((section, bytes)), _) => writeln!(out, "; {section}: {} bytes", bytes.len()),
+            (Some(section), _) => writeln!(out, "; {}: {} bytes", section.name, section.own_size),
             (None, MapKind::Map(d)) => writeln!(
                 out,
                 "; map {}: {:?}, {} entries, key {} and value {} bytes, flags {:#x}",

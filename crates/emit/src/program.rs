@@ -3,6 +3,7 @@
 use crate::assemble::{CodeWord, Reference};
 use moonhook_ir::kept::References;
 use moonhook_ir::{FunctionId, Map, MapId, MapKind, maps};
+use object::SectionKind;
 
 /// The section of functions that are not programs.
 pub const TEXT: &str = ".text";
@@ -44,13 +45,34 @@ impl Code {
     }
 }
 
-/// The section name and contents of a data map. libbpf makes a map of each section whose name begins so.
-pub fn data_section(map: &Map) -> Option<(String, &[u8])> {
-    match &map.kind {
-        MapKind::ReadOnlyData(bytes) => Some((format!(".rodata.{}", map.name), bytes)),
-        MapKind::Data(bytes) => Some((maps::data_section(&map.name), bytes)),
-        MapKind::Map(_) | MapKind::Arena { .. } => None,
+/// A data map as a section, of which libbpf makes a map: it goes by the name.
+pub struct DataSection<'a> {
+    pub name: String,
+    pub kind: SectionKind,
+    /// What it begins with; the rest is 0.
+    pub bytes: &'a [u8],
+    /// In bytes, as the map says it.
+    pub own_size: usize,
+}
+
+impl DataSection<'_> {
+    /// In bytes, with what is behind the map's own.
+    pub fn size(&self) -> usize {
+        self.own_size.next_multiple_of(DATA_ALIGNMENT).max(DATA_ALIGNMENT)
     }
+}
+
+pub fn data_section(map: &Map) -> Option<DataSection<'_>> {
+    let own_size = map.kind.data_size()?;
+    let (name, kind, bytes) = match &map.kind {
+        MapKind::ReadOnlyData(bytes) => {
+            (format!(".rodata.{}", map.name), SectionKind::ReadOnlyData, &**bytes)
+        }
+        MapKind::Data(bytes) => (maps::data_section(&map.name), SectionKind::Data, &**bytes),
+        MapKind::Zeros(_) => (maps::zeros_section(&map.name), SectionKind::UninitializedData, &[][..]),
+        MapKind::Map(_) | MapKind::Arena { .. } => return None,
+    };
+    Some(DataSection { name, kind, bytes, own_size })
 }
 
 /// The section whose bytes libbpf copies into the arena.

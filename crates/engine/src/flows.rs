@@ -13,7 +13,7 @@ use moonhook_diagnostic::Diagnostic;
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, LogDetail, Program, ProgramArray, SharedArray};
 use moonhook_ir::maps::{self, sections};
-use moonhook_ir::{FlowCalls, MapKind, Module};
+use moonhook_ir::{FlowCalls, Map, MapKind, Module};
 use moonhook_load::Loaded;
 use moonhook_records::Decoder;
 use moonhook_schema::{Declaration, Schema};
@@ -155,14 +155,17 @@ impl FlowCompiler {
         // The programs of functions have numbers of their own.
         let told = self.callers[table].iter().enumerate();
         let told = told.map(|(own, (_, program))| (maps::flow_told(own), maps::flow_told(*program)));
-        for (own, of_script) in told.chain([(maps::flow_keys(table), maps::flow_keys(table))]) {
+        for (own, of_script) in told {
             if let Some(map) = maps.get(&of_script).filter(|_| module.maps.iter().any(|map| map.name == own))
             {
                 common.push((own, map.as_fd()));
             }
         }
-        for name in COMMON {
-            let is_there = |map: &moonhook_ir::Map| map.name == name || maps::data_section(&map.name) == name;
+        let keys = maps::zeros_section(&maps::flow_keys(table));
+        for name in COMMON.into_iter().chain([keys.as_str()]) {
+            let sections = |map: &Map| [maps::data_section(&map.name), maps::zeros_section(&map.name)];
+            let is_there =
+                |map: &Map| map.name == name || sections(map).iter().any(|section| section == name);
             if let Some(map) = maps.get(name).filter(|_| module.maps.iter().any(is_there)) {
                 common.push((name.to_string(), map.as_fd()));
             }
@@ -282,7 +285,7 @@ fn part(
     calls: &[&FlowCalls],
 ) -> Result<Option<(SharedArray, Vec<ProgramArray>)>, EngineError> {
     let Some(first) = calls.first() else { return Ok(None) };
-    let memory = program.shared_array(&module.map(first.keys).name)?;
+    let memory = program.shared_array(&maps::zeros_section(&module.map(first.keys).name))?;
     let array = |calls: &&FlowCalls| program.program_array(&module.map(calls.functions).name);
     let arrays = calls.iter().map(array).collect::<Result<_, InstallError>>()?;
     Ok(Some((memory, arrays)))

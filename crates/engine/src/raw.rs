@@ -58,8 +58,8 @@ pub fn install_raw<'a>(
 
 /// The map that takes the place of a module's own.
 fn find<'m>(common: &'m Maps<'_>, map: &Map) -> Option<BorrowedFd<'m>> {
-    let section = maps::data_section(&map.name);
-    let is_it = |name: &str| name == map.name || name == section;
+    let sections = [maps::data_section(&map.name), maps::zeros_section(&map.name)];
+    let is_it = |name: &str| name == map.name || sections.iter().any(|section| name == section);
     common.iter().find(|(name, _)| is_it(name)).map(|(_, fd)| fd.as_fd())
 }
 
@@ -135,6 +135,16 @@ fn described(map: &Map) -> NewMap<'_> {
             flags: READ_ONLY,
             value: Some(bytes),
             frozen: true,
+        },
+        MapKind::Zeros(size) => NewMap {
+            name: &map.name,
+            map_type: moonhook_ir::MapType::Array as u32,
+            key_size: 4,
+            value_size: size.next_multiple_of(8).max(8),
+            max_entries: 1,
+            flags: MAPPABLE,
+            value: None,
+            frozen: false,
         },
         MapKind::Data(bytes) | MapKind::Arena { image: bytes, .. } => NewMap {
             name: &map.name,

@@ -100,6 +100,7 @@ fn attempt(
     for (name, map) in maps {
         reuse::reuse(&mut opened, name, *map)?;
     }
+    reuse::make_zeros(&mut opened, &given)?;
     let ((loaded, interrupted), said) =
         messages::collect(|| patience::bounded(options.patience, || load_object(opened)));
     let object = loaded.map_err(|errno| match (options.patience, errno) {

@@ -2,12 +2,13 @@
 
 use crate::arena::is_arena;
 use crate::map::access;
+use crate::raw::{NewMap, make_map};
 use crate::test_run::page_size;
 use crate::{InstallError, Program, sys};
 use libbpf_rs::{AsRawLibbpf, OpenObject};
 use nix::errno::Errno;
 use nix::libc::{self, c_void};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Puts `map` in the place of the map or data section `name`, which must be of its type and sizes.
 pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) -> Result<(), InstallError> {
@@ -28,6 +29,34 @@ pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) ->
         return Err(InstallError::MapAccess { map: name.to_string(), problem });
     }
     own.reuse_fd(map).map_err(|error| access(name, &error))
+}
+
+/// `BPF_F_MMAPABLE` (include/uapi/linux/bpf.h).
+const MAPPABLE: u32 = 1 << 10;
+
+/// Makes the maps of sections that begin with zeros, but of those in `given`, which have been made: libbpf would write all their bytes
+/// into them, and they may have millions.
+pub(crate) fn make_zeros(opened: &mut OpenObject, given: &[&str]) -> Result<(), InstallError> {
+    let sections: Vec<_> =
+        opened.maps().map(|map| (map.name().to_string_lossy().into_owned(), map.value_size())).collect();
+    for (name, value_size) in &sections {
+        if !name.starts_with(".bss.") || given.contains(&name.as_str()) {
+            continue;
+        }
+        let map = make_map(&NewMap {
+            // libbpf goes on with the name that the kernel has.
+            name,
+            map_type: libbpf_sys::BPF_MAP_TYPE_ARRAY,
+            key_size: 4,
+            value_size: *value_size,
+            max_entries: 1,
+            flags: MAPPABLE,
+            value: None,
+            frozen: false,
+        })?;
+        reuse(opened, name, map.as_fd())?;
+    }
+    Ok(())
 }
 
 /// Makes [`Program::data_section`] show the section that was used again: libbpf maps only those into memory that it made.

@@ -53,6 +53,7 @@ impl Machine {
     pub fn new(module: &Module, packet: Vec<u8>) -> Self {
         let bytes = |map: &Map| match &map.kind {
             MapKind::ReadOnlyData(bytes) | MapKind::Data(bytes) => bytes.clone(),
+            MapKind::Zeros(size) => vec![0; *size as usize],
             MapKind::Map(_) | MapKind::Arena { .. } => Vec::new(),
         };
         let data = module.maps.iter().map(bytes).collect();

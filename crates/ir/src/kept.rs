@@ -60,7 +60,7 @@ impl References {
     pub fn maps_of(&self, maps: &[Map]) -> Option<Vec<Map>> {
         let small = |map: &&Map| match &map.kind {
             MapKind::ReadOnlyData(bytes) | MapKind::Data(bytes) => bytes.len() <= MOST_BYTES,
-            MapKind::Map(_) | MapKind::Arena { .. } => true,
+            MapKind::Zeros(_) | MapKind::Map(_) | MapKind::Arena { .. } => true,
         };
         self.maps.iter().map(|id| maps.get(id.0 as usize).filter(small).cloned()).collect()
     }

@@ -61,8 +61,9 @@ pub fn is_taken(name: &str) -> bool {
     ALL.contains(&name) || crate::targets::is_map(name) || is_of_flows(name)
 }
 
-/// Whether it is a name for a map of flow tables.
+/// Whether it is a name for a map of flow tables, or of a section that is one.
 pub fn is_of_flows(name: &str) -> bool {
+    let name = name.strip_prefix(ZEROS).unwrap_or(name);
     [FLOW_KEYS, FLOW_FUNCTIONS, FLOW_TOLD].iter().any(|start| name.starts_with(start))
 }
 
@@ -70,6 +71,13 @@ pub fn is_of_flows(name: &str) -> bool {
 pub fn data_section(name: &str) -> String {
     format!(".data.{name}")
 }
+
+/// The section of an object that has the data of that name where that begins with zeros.
+pub fn zeros_section(name: &str) -> String {
+    format!("{ZEROS}{name}")
+}
+
+const ZEROS: &str = ".bss.";
 
 /// An interface that the script names, in the section [`PORTS`]: 16 bytes of its name, ended by zeros (or of a colon and its number, which is
 /// no name), its number (`u32`; 0 while there is none), and where the script names it: 8 bits of the source, 24 of the line. Integers are in the machine's byte order.

@@ -162,11 +162,24 @@ pub enum MapKind {
     ReadOnlyData(Vec<u8>),
     /// Writable data with its initial bytes, shared by all CPUs.
     Data(Vec<u8>),
+    /// Writable data that begins with so many bytes of zeros, and of which an object has none.
+    Zeros(u32),
     /// A `.maps` entry.
     Map(MapDefinition),
     /// Memory that programs reach by 32-bit offsets ([`crate::UnaryOp::Arena`]): so many pages of [`PAGE`] bytes, which
     /// begin with `image` and are 0 otherwise. A module has one at most.
     Arena { pages: u32, image: Vec<u8> },
+}
+
+impl MapKind {
+    /// Bytes of a data section, before it is made a multiple of words; `None` for other maps.
+    pub fn data_size(&self) -> Option<usize> {
+        match self {
+            MapKind::ReadOnlyData(bytes) | MapKind::Data(bytes) => Some(bytes.len()),
+            MapKind::Zeros(size) => Some(*size as usize),
+            MapKind::Map(_) | MapKind::Arena { .. } => None,
+        }
+    }
 }
 
 impl Map {

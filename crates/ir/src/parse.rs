@@ -94,6 +94,7 @@ fn map_kind(line: &mut Line) -> Result<MapKind, String> {
     match word {
         "rodata" => return Ok(MapKind::ReadOnlyData(bytes(line)?)),
         "data" => return Ok(MapKind::Data(bytes(line)?)),
+        "zeros" => return Ok(MapKind::Zeros(line.number()?)),
         "arena" => {
             line.keyword("pages")?;
             line.punctuation('=')?;

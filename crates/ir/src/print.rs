@@ -76,6 +76,7 @@ impl Display for MapKind {
         match self {
             MapKind::ReadOnlyData(bytes) => write!(f, "rodata {}", Bytes(bytes)),
             MapKind::Data(bytes) => write!(f, "data {}", Bytes(bytes)),
+            MapKind::Zeros(size) => write!(f, "zeros {size}"),
             MapKind::Arena { pages, image } => write!(f, "arena pages={pages} {}", Bytes(image)),
             MapKind::Map(d) => {
                 let MapDefinition { map_type, key_size, value_size, max_entries, flags } = d;

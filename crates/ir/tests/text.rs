@@ -9,6 +9,7 @@ map m0 names rodata 16 "abc\x00\xff;#"
 map m1 opaque data 8
 map m2 events RingBuf key=0 value=0 entries=4096 flags=0
 map m3 memory arena pages=2 6 "a\x01"
+map m4 flows zeros 4096
 event e0 Error @0:12 "100%% of %-8x;%s\n" in @0:12 "handler" in @0:3 "main chunk"
 event e1 Print @0:4 "%d"
 

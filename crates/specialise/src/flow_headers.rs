@@ -94,7 +94,7 @@ impl Context<'_> {
         let (mut others, layout) = (Vec::new(), caller.layout);
         let told = self.told_memory(&mut others);
         let entry = self.load(told, ENTRY, Size::B8, false);
-        let table = self.flow_memory(caller.table, layout, &mut others);
+        let table = self.flow_memory(caller.table, layout);
         let beyond = self.compare(CompareOp::UGe, entry, i64::from(layout.entry_count()));
         self.leave_if(beyond, &mut others);
         let offset = self.binary(BinaryOp::Mul, entry, layout.stride() as i64);

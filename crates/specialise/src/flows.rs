@@ -11,7 +11,6 @@ use crate::knowledge::{Knowledge, MOST_ATTEMPTS};
 use crate::loops::Iteration;
 use crate::region::STRINGS_START;
 use crate::shared::Assigned;
-use crate::shared::map_calls::lookup;
 use crate::state::State;
 use crate::subprograms::of_program;
 use crate::value::{Abs, Closure, Object, Word};
@@ -27,9 +26,6 @@ const NONE: i64 = 1 << 40;
 
 /// The stack slot of the key with which the memory is looked up, by the name that [`crate::shared::known::SharedTables::slot`] takes.
 pub const KEY_SLOT: u32 = 5;
-
-/// `BPF_F_MMAPABLE` (include/uapi/linux/bpf.h).
-const MAPPABLE: u32 = 1 << 10;
 
 /// A flow table in the program being made.
 #[derive(Clone, Copy)]
@@ -48,7 +44,16 @@ impl Table {
         let program = context.target.program;
         let keys = context.flow_keys(number, layout);
         let most = most_functions(layout.capacity);
-        let programs = || array(ir::MapType::ProgramArray, 4, most, 0);
+        let programs = || {
+            let map_type = ir::MapType::ProgramArray;
+            ir::MapKind::Map(ir::MapDefinition {
+                map_type,
+                key_size: 4,
+                value_size: 4,
+                max_entries: most,
+                flags: 0,
+            })
+        };
         let functions = context.output.map(&ir::maps::flow_functions(number, program), programs);
         Table { number, layout, keys, functions }
     }
@@ -59,7 +64,7 @@ impl Table {
             context.before_packet_write()?;
         }
         let mut without = Vec::new();
-        let memory = context.flow_memory(self.number, self.layout, &mut without);
+        let memory = context.flow_memory(self.number, self.layout);
         let entry = self.find(context, memory, key, &mut without)?;
         if !context.alive() {
             return Ok((Word::Imm(0), without));
@@ -269,10 +274,6 @@ pub fn learn(snapshot: &Snapshot, options: &Options, mut known: Knowledge) -> Kn
     known
 }
 
-fn array(map_type: ir::MapType, value_size: u32, max_entries: u32, flags: u32) -> ir::MapKind {
-    ir::MapKind::Map(ir::MapDefinition { map_type, key_size: 4, value_size, max_entries, flags })
-}
-
 impl Table {
     /// Goes on with a program, or gives [`NONE`] where there is none.
     fn go_on(self, code: &mut ir::Builder, packet: ir::Value, number: ir::Value) {
@@ -284,22 +285,16 @@ impl Table {
 }
 
 impl Context<'_> {
-    /// The map that is a flow table's memory.
+    /// The data section that is a flow table's memory: code has its address, where a map would have to be asked for it.
     fn flow_keys(&mut self, table: usize, layout: Layout) -> ir::MapId {
         let size = layout.bytes().next_multiple_of(8) as u32;
-        self.output.map(&ir::maps::flow_keys(table), || array(ir::MapType::Array, size, 1, MAPPABLE))
+        self.output.map(&ir::maps::flow_keys(table), || ir::MapKind::Zeros(size))
     }
 
-    /// The address of a flow table's memory, which is there.
-    pub fn flow_memory(&mut self, table: usize, layout: Layout, without: &mut Vec<State>) -> ir::Value {
+    /// The address of a flow table's memory.
+    pub fn flow_memory(&mut self, table: usize, layout: Layout) -> ir::Value {
         let keys = self.flow_keys(table, layout);
-        let slot = self.known.shared.slot(KEY_SLOT, 8, &mut self.code.function);
-        let key = self.emit(Op::SlotAddress(slot));
-        self.store(key, 0, Size::B4, 0);
-        let memory = lookup(self, keys, key);
-        let missing = self.compare(CompareOp::Eq, memory, 0);
-        self.leave_if(missing, without);
-        memory
+        self.emit(Op::DataAddress { map: keys, offset: 0 })
     }
 
     /// Makes the maps of all tables whose types are known, or declared, and of all variables: functions of flows that come later have them. Those

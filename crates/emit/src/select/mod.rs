@@ -13,7 +13,7 @@ use crate::machine::*;
 use crate::order::{self, DIRECT, Item, Layout, Order};
 use crate::packet::Ends;
 use crate::values::{self, Definition, Values};
-use moonhook_ir::{Block, Function, FunctionKind, Loc, MapKind, Module, Operand, Target, Terminator, Value};
+use moonhook_ir::{Block, Function, FunctionKind, Loc, Module, Operand, Target, Terminator, Value};
 use regalloc2::{Operand as Constraint, RegClass, VReg};
 
 /// What the kernel passes in registers: r1 to r5.
@@ -176,8 +176,7 @@ impl Selector<'_> {
         if let Machine::Data { map, .. } | Machine::Map(map) = op {
             let data = matches!(op, Machine::Data { .. });
             let map = self.module.maps.get(map.0 as usize);
-            let is_data = |kind: &MapKind| matches!(kind, MapKind::ReadOnlyData(_) | MapKind::Data(_));
-            if map.is_none_or(|map| is_data(&map.kind) != data) {
+            if map.is_none_or(|map| map.kind.data_size().is_some() != data) {
                 return Err(malformed(self.function, "no such map, or not of that kind"));
             }
         }

@@ -16,6 +16,7 @@ impl<'a> Evaluator<'a> {
     pub fn new(module: &'a Module) -> Self {
         let bytes = |map: &Map| match &map.kind {
             MapKind::ReadOnlyData(bytes) | MapKind::Data(bytes) => bytes.clone(),
+            MapKind::Zeros(size) => vec![0; *size as usize],
             MapKind::Map(_) | MapKind::Arena { .. } => Vec::new(),
         };
         Evaluator { module, regions: module.maps.iter().map(bytes).collect() }

@@ -38,11 +38,10 @@ impl Folder<'_> {
             return Outcome::Op(Op::Compare(Condition { op, ..condition }));
         }
         if let (Add, Definition::Data { map, offset }) = (op, self.definition(lhs))
-            && let Some(MapKind::ReadOnlyData(bytes) | MapKind::Data(bytes)) =
-                self.maps.get(map.0 as usize).map(|map| &map.kind)
+            && let Some(size) = self.maps.get(map.0 as usize).and_then(|map| map.kind.data_size())
             && let Some(sum) = i64::from(offset).checked_add(by)
             && let Ok(offset) = u32::try_from(sum)
-            && (offset as usize) < bytes.len()
+            && (offset as usize) < size
         {
             return Outcome::Op(Op::DataAddress { map, offset });
         }

@@ -29,29 +29,37 @@ pub(super) fn handler(lua: &Lua, kind: &KeyKind) -> mlua::Result<Function> {
 
 /// The body of a handler that finds the fields. `defaults_ports`: packets without ports have 0 there.
 fn of_fields(fields: &[Field], defaults_ports: bool) -> String {
-    let has = |names: &[&str]| fields.iter().any(|field| names.contains(&field.name));
-    let (mut before, mut tests) = (String::new(), Vec::new());
-    if has(&["src", "dst", "proto"]) {
-        before.push_str("local ip = pkt.ip\n");
-        tests.push("ip");
+    let has =
+        |names: &[&str]| names.iter().filter(|name| fields.iter().any(|field| field.name == **name)).count();
+    let (mut rest, mut tests) = (String::new(), Vec::new());
+    let mut need = |local: &str, name, is_needed: bool| {
+        if is_needed {
+            rest.push_str(local);
+            tests.push(name);
+        }
+    };
+    let ports = "local ports = pkt.tcp or pkt.udp or pkt.sctp\n";
+    need(ports, "ports", has(&["sport", "dport"]) > 0 && !defaults_ports);
+    need("local eth = pkt.eth\n", "eth", has(&["smac", "dmac"]) > 0);
+    need("local vlan = pkt.vlan\n", "vlan", has(&["vlan"]) > 0);
+    let call = format!("CALL{} END\n", packed(fields));
+    let rest = match tests.join(" and ").as_str() {
+        "" if defaults_ports => format!(
+            "{ports} local sport, dport = 0, 0\n\
+             if ports then sport, dport = ports.sport, ports.dport end\n\
+             CALL(ip.src, ip.dst, ip.proto | sport << 8 | dport << 24) END\n"
+        ),
+        "" => call,
+        tests => format!("{rest} if {tests} then {call} end\n"),
+    };
+    match (has(&["src", "dst"]), has(&["proto"])) {
+        (0, 0) => rest,
+        // Told apart once, and not for each address.
+        (2, _) => {
+            format!("local ip = pkt.ip\n if ip then if ip.version == 4 then {rest} else {rest} end end")
+        }
+        _ => format!("local ip = pkt.ip\n if ip then {rest} end"),
     }
-    if has(&["sport", "dport"]) {
-        let ports = "local ports = pkt.tcp or pkt.udp or pkt.sctp\n";
-        before.push_str(ports);
-        tests.push("ports");
-    }
-    if defaults_ports {
-        return of_five_tuple();
-    }
-    if has(&["smac", "dmac"]) {
-        before.push_str("local eth = pkt.eth\n");
-        tests.push("eth");
-    }
-    if has(&["vlan"]) {
-        before.push_str("local vlan = pkt.vlan\n");
-        tests.push("vlan");
-    }
-    format!("{before} if {} then CALL{} END end", tests.join(" and "), packed(fields))
 }
 
 /// The arguments that a key of these fields is: addresses, and numbers put together as [`KeyKind`] says.
@@ -80,14 +88,4 @@ fn packed(fields: &[Field]) -> String {
         }
     }
     format!("({})", arguments.join(", "))
-}
-
-/// Packets without ports have 0 there.
-fn of_five_tuple() -> String {
-    "local ip = pkt.ip\n\
-     if ip then\n\
-       local ports, sport, dport = pkt.tcp or pkt.udp or pkt.sctp, 0, 0\n\
-       if ports then sport, dport = ports.sport, ports.dport end\n\
-       CALL(ip.src, ip.dst, ip.proto | sport << 8 | dport << 24) END end"
-        .to_string()
 }
