@@ -18,6 +18,8 @@ pub const ALL: &[(&str, Measure)] = &[
     ("memory of flows", memory),
     ("effect of an update in a packet", super::wire::effect),
     ("other flows", super::wire::others),
+    ("effect of an update in a packet, as libmoon does it", super::libmoon::effect),
+    ("datagrams lost while functions change, next to libmoon's way", super::losses::lost),
 ];
 
 type Measure = fn(&Arguments) -> Result<Vec<Figure>, Error>;

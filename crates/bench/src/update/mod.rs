@@ -1,7 +1,10 @@
 //! `make bench-update`: how soon a flow's function takes effect, what it costs to find it, and whether packets are lost meanwhile.
 
 mod compile;
+mod libmoon;
+mod losses;
 mod measure;
+mod namespaces;
 mod report;
 mod running;
 mod travelling;
