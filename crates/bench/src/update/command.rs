@@ -1,9 +1,9 @@
 //! How soon what a command asks a running script for takes effect: another function for a flow, another script.
 
-use super::Figure;
-use super::measure::{figure, quantile, ten_lines};
-use super::travelling::{Flow, Travelling, Updated};
-use super::wire::{CHANGED, failed, until};
+use super::figures::{Figure, figure, quantile, ten_lines};
+use super::namespaces::{Flow, failed};
+use super::travelling::{Travelling, Updated};
+use super::wire::{CHANGED, until};
 use crate::Arguments;
 use crate::error::Error;
 use moonhook_daemon::{Client, FlowChanged, FlowOperation, Reloaded, Request};

@@ -1,7 +1,6 @@
 //! How long the stages take from a script's text: in a process that has compiled before, as one that runs a script has.
 
-use super::Figure;
-use super::measure::figure;
+use super::figures::{Figure, figure};
 use crate::Arguments;
 use crate::error::Error;
 use moonhook_engine::{Form, Settings, Timings, timed};

@@ -1,6 +1,6 @@
 //! The table that is printed, and the numbers that are kept.
 
-use super::{Figure, Results};
+use super::figures::{Figure, Results};
 use crate::Arguments;
 use crate::error::Error;
 use std::fmt::Write;

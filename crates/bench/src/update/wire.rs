@@ -1,8 +1,8 @@
 //! What is measured of updates in packets, and of other flows meanwhile.
 
-use super::Figure;
-use super::measure::{figure, median, quantile, ten_lines};
-use super::travelling::{Flow, Updated};
+use super::figures::{Figure, figure, median, quantile, ten_lines};
+use super::namespaces::{Flow, failed};
+use super::travelling::Updated;
 use crate::Arguments;
 use crate::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +10,13 @@ use std::time::{Duration, Instant};
 
 /// The flow that is given other functions, and one that is not.
 pub const CHANGED: u16 = 7001;
-const OTHER: u16 = 7002;
+pub const OTHER: u16 = 7002;
 
 /// How long lies between two datagrams that look whether an update has an effect: without a pause they would fill the veth's ring, and the kernel drop the update.
-const PACE: Duration = Duration::from_micros(20);
+pub const PACE: Duration = Duration::from_micros(20);
 
 /// An update that has no effect for so long has none.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-pub fn failed(message: &str) -> Error {
-    Error::Peer { contestant: "moonhook".to_string(), message: message.to_string() }
-}
 
 /// From the moment at which the signed datagram is sent until a packet of the flow has gone through the function that it brings.
 pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
@@ -36,7 +32,7 @@ pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
         let update = updated.datagram(CHANGED, &ten_lines(8, round))?;
         let begin = Instant::now();
         updated.send(&update)?;
-        until(|| flow.try_send())?;
+        until_passed(&flow)?;
         times.push(begin.elapsed());
         // Programs that are not used any more go after a while.
         std::thread::sleep(Duration::from_millis(5));
@@ -56,6 +52,22 @@ pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
             "ms",
         ),
     ])
+}
+
+/// Sends datagrams of a flow until one has arrived.
+pub fn until_passed(flow: &Flow) -> Result<(), Error> {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        let sent = Instant::now();
+        let mut arrived = flow.try_send()?;
+        while !arrived && sent.elapsed() < PACE {
+            arrived = flow.has_arrived()?;
+        }
+        if arrived {
+            return Ok(());
+        }
+    }
+    Err(failed("an update in a packet has no effect"))
 }
 
 pub fn until(mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
@@ -83,7 +95,8 @@ pub fn others(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     p99(&flow, TIME)?;
     for _ in 0..ROUNDS {
         quiet.push(p99(&flow, TIME)?);
-        busy.push(while_updating(&updated, || p99(&flow, TIME))?);
+        let update = |number| updated.send(&updated.datagram(CHANGED, &ten_lines(number % 256, number))?);
+        busy.push(while_updating(update, || p99(&flow, TIME))?);
     }
     let (quiet, busy) = (median(&mut quiet), median(&mut busy));
     Ok(vec![
@@ -92,8 +105,11 @@ pub fn others(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     ])
 }
 
-/// Does something while a hundred updates a second are sent.
-fn while_updating<T>(updated: &Updated, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+/// Does something while a hundred updates a second are sent, each by its number.
+pub fn while_updating<T>(
+    update: impl Fn(usize) -> Result<(), Error> + Sync,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
     const PAUSE: Duration = Duration::from_millis(10);
     let end = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -103,7 +119,7 @@ fn while_updating<T>(updated: &Updated, work: impl FnOnce() -> Result<T, Error>)
                 if end.load(Ordering::Relaxed) {
                     break;
                 }
-                updated.send(&updated.datagram(CHANGED, &ten_lines(number % 256, number))?)?;
+                update(number)?;
                 next += PAUSE;
                 std::thread::sleep(next.saturating_duration_since(Instant::now()));
             }

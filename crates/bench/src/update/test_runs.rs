@@ -1,62 +1,15 @@
-//! The measurements.
+//! Functions of flows in this process, whose packets are test runs.
 
-use super::Figure;
+use super::figures::{Figure, figure, median, quantile, ten_lines};
 use super::running::Running;
 use crate::Arguments;
 use crate::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// What each is about, and what measures it.
-pub const ALL: &[(&str, Measure)] = &[
-    ("scripts compiled", super::compile::scripts),
-    ("general code", super::compile::general),
-    ("effect of a function", effect),
-    ("finding functions", dispatch),
-    ("packets while functions change", exact),
-    ("memory of flows", memory),
-    ("effect of an update in a packet", super::wire::effect),
-    ("effect of an update by command", super::command::effect),
-    ("effect of a reload", super::command::reload),
-    ("other flows", super::wire::others),
-];
-
-type Measure = fn(&Arguments) -> Result<Vec<Figure>, Error>;
-
-pub fn figure(what: &str, value: f64, target: f64, unit: &'static str) -> Figure {
-    Figure { what: what.to_string(), value, target, unit }
-}
-
-/// Ten lines: drops datagrams that begin with a byte, in each text another one.
-pub fn ten_lines(byte: usize, number: usize) -> String {
-    format!(
-        "function(pkt)\n\
-           local udp = pkt.udp\n\
-           if not udp then\n\
-             return 2\n\
-           end\n\
-           if pkt:getbyte(42) == {byte} then -- {number}\n\
-             return 1\n\
-           end\n\
-           return 2\n\
-         end\n"
-    )
-}
-
-pub fn quantile(times: &mut [Duration], part: f64) -> f64 {
-    times.sort_unstable();
-    let at = (times.len() as f64 * part) as usize;
-    times[at.min(times.len() - 1)].as_secs_f64() * 1e3
-}
-
-pub fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
+use std::time::Instant;
 
 /// From the text to the first packet that its function has handled.
-fn effect(_: &Arguments) -> Result<Vec<Figure>, Error> {
+pub fn effect(_: &Arguments) -> Result<Vec<Figure>, Error> {
     const ROUNDS: usize = 1001;
     let running = Running::start(100_000, "return 2")?;
     let mut times = Vec::with_capacity(ROUNDS);
@@ -94,7 +47,7 @@ const NEXT: &str =
     "local udp = pkt.udp if udp then udp.sport = (udp.sport * 4093 + 12345) & 16383 end return 2";
 
 /// What it takes to find a flow's function and to go on with it, above a program that does what the functions do.
-fn dispatch(_: &Arguments) -> Result<Vec<Figure>, Error> {
+pub fn dispatch(_: &Arguments) -> Result<Vec<Figure>, Error> {
     const FLOWS: u16 = 1 << 14;
     const ROUNDS: usize = 21;
     const REPEAT: u32 = 400_000;
@@ -121,7 +74,7 @@ fn dispatch(_: &Arguments) -> Result<Vec<Figure>, Error> {
 }
 
 /// Each function counts its packets in one variable: a packet that is lost, or handled twice, shows in the sum.
-fn exact(_: &Arguments) -> Result<Vec<Figure>, Error> {
+pub fn exact(_: &Arguments) -> Result<Vec<Figure>, Error> {
     const UPDATES: usize = 10_000;
     const AT_ONCE: u32 = 100_000;
     const PACKETS: u64 = 10_000_000;
@@ -162,7 +115,7 @@ fn exact(_: &Arguments) -> Result<Vec<Figure>, Error> {
 }
 
 /// What a flow takes beyond its function, in a table that is full.
-fn memory(_: &Arguments) -> Result<Vec<Figure>, Error> {
+pub fn memory(_: &Arguments) -> Result<Vec<Figure>, Error> {
     let layout = moonhook_flows::Layout {
         key_words: moonhook_flows::KeyKind::five_tuple().words(),
         capacity: 100_000,
