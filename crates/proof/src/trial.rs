@@ -37,6 +37,9 @@ const NO_TYPES: &str = "MH0208";
 /// The code of a value that a variable cannot keep (docs/language.md, State): a table that the script assigns with constant keys alone.
 const NOT_KEPT: &str = "MH0215";
 
+/// The code of what a flow's function has not in common with the script (docs/flows.md, Functions): variables of general code.
+const NOT_COMMON: &str = "MH0221";
+
 /// Processor time that compiling and loading a program may take, in either form.
 const MOST: Duration = Duration::from_secs(2);
 
@@ -210,12 +213,13 @@ fn compared(text: &str, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdi
     let compact = text.len().is_multiple_of(COMPACT);
     let mut pair = match Pair::in_forms(&path, frags, compact) {
         Ok(pair) => pair,
-        Err(error) if [TOO_LARGE, NO_TYPES, NOT_KEPT].map(Some).contains(&error.code()) => {
+        Err(error) if [TOO_LARGE, NO_TYPES, NOT_KEPT, NOT_COMMON].map(Some).contains(&error.code()) => {
             return Verdict::Refused(error.code().unwrap_or_default(), error.to_string());
         }
         Err(error) => return failure(&error),
     };
-    let refused = pair.take_refused().filter(|error| error.code() != Some(NO_TYPES));
+    let refused =
+        pair.take_refused().filter(|error| ![NO_TYPES, NOT_COMMON].map(Some).contains(&error.code()));
     let refused = refused.map(|error| failure(&error));
     if let Some(failed) = refused.or_else(|| bug(&pair)).or_else(|| too_slow(&pair)) {
         return failed;

@@ -48,6 +48,8 @@ pub struct Scope {
     pub results: Option<usize>,
     /// `...` can be used.
     pub varargs: bool,
+    /// The place is in a handler, and reached as often as the estimate says: flow tables can be called.
+    pub handling: bool,
 }
 
 impl Scope {
