@@ -194,6 +194,11 @@ impl Generator {
         self.features.has(feature)
     }
 
+    /// Whether there is nothing but integers, branches, loops, calls, and flow tables.
+    fn is_plain(&self) -> bool {
+        self.features.without(Features::FLOWS) == Features::PLAIN
+    }
+
     /// Counts instructions of this place.
     fn spend(&mut self, instructions: u64) {
         self.cost += self.factor * instructions;
@@ -206,7 +211,7 @@ impl Generator {
 
     /// Whether blocks can be nested here.
     fn may_nest(&self) -> bool {
-        let most = if self.features == Features::PLAIN { 2 } else { 3 };
+        let most = if self.is_plain() { 2 } else { 3 };
         self.depth < most && self.room(60)
     }
 
@@ -401,7 +406,7 @@ impl Generator {
         let mut body = vec![line!("local n = #pkt")];
         self.scope.add("n", Sort::Integer, false);
         body.extend(self.seeded());
-        let most = if self.features == Features::PLAIN { 7 } else { 14 };
+        let most = if self.is_plain() { 7 } else { 14 };
         let count = 2 + self.random.below(most);
         body.extend(self.statements(count));
         if let Some(answer) = self.last_answer() {

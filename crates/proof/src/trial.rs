@@ -6,6 +6,7 @@ use crate::outcome::Seen;
 use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
+use moonhook_engine::EngineError;
 use moonhook_install::{FRAME_MIN, frame_max_linear};
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -39,6 +40,9 @@ const NOT_KEPT: &str = "MH0215";
 
 /// The code of what a flow's function has not in common with the script (docs/flows.md, Functions): variables of general code.
 const NOT_COMMON: &str = "MH0221";
+
+/// The code of frames that take too much of the stack: of functions that call several flow tables, less is there.
+const NO_ROOM: &str = "MH0408";
 
 /// Processor time that compiling and loading a program may take, in either form.
 const MOST: Duration = Duration::from_secs(2);
@@ -213,13 +217,12 @@ fn compared(text: &str, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdi
     let compact = text.len().is_multiple_of(COMPACT);
     let mut pair = match Pair::in_forms(&path, frags, compact) {
         Ok(pair) => pair,
-        Err(error) if [TOO_LARGE, NO_TYPES, NOT_KEPT, NOT_COMMON].map(Some).contains(&error.code()) => {
+        Err(error) if is_refusal(&error, text) => {
             return Verdict::Refused(error.code().unwrap_or_default(), error.to_string());
         }
         Err(error) => return failure(&error),
     };
-    let refused =
-        pair.take_refused().filter(|error| ![NO_TYPES, NOT_COMMON].map(Some).contains(&error.code()));
+    let refused = pair.take_refused().filter(|error| !lacks_general_form(error, text));
     let refused = refused.map(|error| failure(&error));
     if let Some(failed) = refused.or_else(|| bug(&pair)).or_else(|| too_slow(&pair)) {
         return failed;
@@ -236,6 +239,24 @@ fn compared(text: &str, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdi
         }
     }
     Verdict::Agreed(ran)
+}
+
+/// Whether a program is one that the compiler may refuse.
+fn is_refusal(error: &ProofError, text: &str) -> bool {
+    // The function of a flow that uses variables, and so cannot be general code.
+    let has_no_form = matches!(error, ProofError::Stage(error) if matches!(error.cause(), EngineError::Lower(_)) && error.is_of_form());
+    let codes = [TOO_LARGE, NOT_KEPT].map(Some);
+    codes.contains(&error.code()) || lacks_general_form(error, text) || has_no_form && has_flows(text)
+}
+
+/// Whether a program may be refused as general code.
+fn lacks_general_form(error: &ProofError, text: &str) -> bool {
+    let codes = [NO_TYPES, NOT_COMMON].map(Some);
+    codes.contains(&error.code()) || error.code() == Some(NO_ROOM) && has_flows(text)
+}
+
+fn has_flows(text: &str) -> bool {
+    text.contains("flow.new")
 }
 
 /// Where expanded code gave way because of a fault of Moonhook, that fault.

@@ -94,8 +94,8 @@ const TEXT: Features = Features::FLOWS
     .with(Features::OFFSETS)
     .with(Features::GOTO);
 
-/// Numbers that functions of calm tables return.
-const VERDICTS: [&str; 7] = ["0", "1", "2", "2", "3", "12345", "-1"];
+/// Verdicts of XDP and tc: at a hook that does not have it, one is an error.
+const VERDICTS: [&str; 5] = ["0", "2", "2", "(pkt.mark and 0 or 1)", "(pkt.mark and -1 or 3)"];
 
 impl Generator {
     /// What all functions have in common.
@@ -104,7 +104,8 @@ impl Generator {
             return Vec::new();
         }
         let (counts, records) = (self.fresh("counts"), self.fresh("records"));
-        let count = if self.features.have_expanded_code() { 1 + self.random.below(2) } else { 0 };
+        let has_totals = self.features.have_expanded_code() && self.random.once_in(2);
+        let count = if has_totals { 1 + self.random.below(2) } else { 0 };
         let totals: Vec<String> = (0..count).map(|_| self.fresh("global_")).collect();
         let mut all = vec![
             line!(format!("{counts} = map {{ key = \"int\", value = \"int\" }}")),
@@ -116,6 +117,11 @@ impl Generator {
         }
         self.shared = Some(Shared { totals, counts, records });
         all
+    }
+
+    /// Functions of flows use variables that handlers assign.
+    pub(super) fn has_totals(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| !shared.totals.is_empty())
     }
 
     /// One or two tables with their functions.
@@ -192,7 +198,7 @@ impl Generator {
                 .variables
                 .retain(|variable| variable.name.starts_with("global_") && variable.sort == Sort::Integer);
             let own = it.fresh("own");
-            it.scope.add(&own, Sort::Integer, it.features.have_expanded_code());
+            it.scope.add(&own, Sort::Integer, true);
             (it.calm_body(), own)
         });
         let before = format!(
@@ -223,7 +229,7 @@ impl Generator {
 
     fn wildly(&mut self) -> Vec<Statement> {
         let (outer, scope, helpers) = (self.features, self.scope.clone(), self.helpers.clone());
-        if !outer.have_expanded_code() {
+        if !self.has_totals() {
             self.scope.variables.retain(|variable| !variable.assignable);
             self.helpers.clear();
         }
@@ -266,7 +272,7 @@ impl Generator {
         self.scope
             .variables
             .retain(|variable| matches!(variable.sort, Sort::Integer | Sort::Boolean | Sort::Text));
-        if !self.features.have_expanded_code() {
+        if !self.has_totals() {
             self.scope.variables.retain(|variable| !variable.assignable);
         }
         (self.features, self.calm) = (self.features.among(features), true);

@@ -156,7 +156,8 @@ impl Generator {
 
     fn of_library(&mut self, depth: usize) -> Option<Expression> {
         let (first, second) = (self.integer(depth - 1), self.integer(depth - 1));
-        let choice = if self.features == Features::PLAIN { 3 } else { 11 };
+        // Others have no expanded form, which functions of flows need that use variables.
+        let choice = if self.is_plain() || self.has_totals() { 3 } else { 11 };
         Some(match self.random.below(choice) {
             0 => expr!(Integer, "math.max($, $)", first, second),
             1 => expr!(Integer, "math.min($, $)", first, second),
