@@ -6,7 +6,6 @@ use crate::outcome::Seen;
 use crate::random::Random;
 use crate::shrink::{shrink, shrink_frames};
 use crate::{Pair, ProofError, check, corpus, pair};
-use moonhook_engine::EngineError;
 use moonhook_install::{FRAME_MIN, frame_max_linear};
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -27,7 +26,10 @@ pub const FRAMES: usize = 24;
 const TOO_LARGE: &str = "MH0207";
 
 /// The codes of what is a fault of Moonhook: a module without sense, a program that the verifier rejects.
-const BUGS: [&str; 2] = ["MH0404", "MH0505"];
+const BUGS: [&str; 3] = ["MH0216", "MH0404", "MH0505"];
+
+/// How codes begin of what has no expanded form.
+const OF_FORM: &str = "MH02";
 
 /// The code of what takes the verifier too long.
 const OUT_OF_PATIENCE: &str = "MH0522";
@@ -243,8 +245,8 @@ fn compared(text: &str, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdi
 
 /// Whether a program is one that the compiler may refuse.
 fn is_refusal(error: &ProofError, text: &str) -> bool {
-    // The function of a flow that uses variables, and so cannot be general code.
-    let has_no_form = matches!(error, ProofError::Stage(error) if matches!(error.cause(), EngineError::Lower(_)) && error.is_of_form());
+    // The function of a flow that uses variables has to have expanded code: what has none is refused, with the reason.
+    let has_no_form = error.code().is_some_and(|code| code.starts_with(OF_FORM) && !BUGS.contains(&code));
     let codes = [TOO_LARGE, NOT_KEPT].map(Some);
     codes.contains(&error.code()) || lacks_general_form(error, text) || has_no_form && has_flows(text)
 }

@@ -218,13 +218,17 @@ impl Generator {
                 let count = 1 + it.random.below(3);
                 let mut body = it.change_shared().unwrap_or_default();
                 body.extend(it.statements(count));
-                let verdict = it.one_of(&VERDICTS);
-                body.push(line!(format!("return {verdict}")));
+                body.push(it.calm_return());
                 body
             })
         });
         body.extend(statements);
         body
+    }
+
+    /// A verdict, which is also what a function within may return.
+    pub(super) fn calm_return(&mut self) -> Statement {
+        line!(format!("return {}", self.one_of(&VERDICTS)))
     }
 
     fn wildly(&mut self) -> Vec<Statement> {
