@@ -42,7 +42,8 @@ impl General<'_> {
         self.start_module();
         self.put_packet_methods();
         if !snapshot.flows.is_empty() {
-            self.stub(|stubs| stubs.make_declared_tables());
+            let optional = self.optional_tables().clone();
+            self.stub(|stubs| stubs.make_declared_tables(&optional));
         }
         let Units { units, interpreters } = self.make_units();
         let mut programs = Vec::new();

@@ -215,8 +215,12 @@ impl General<'_> {
 
     /// Whether a table does not have to be a map.
     fn may_be_constant(&self, table: TableId) -> bool {
-        let optional = || self.shared.optional(&self.functions, &self.reach);
-        self.shared.optional.get_or_init(optional).contains(&table)
+        self.optional_tables().contains(&table)
+    }
+
+    /// The tables that do not have to be maps.
+    pub fn optional_tables(&self) -> &BTreeSet<TableId> {
+        self.shared.optional.get_or_init(|| self.shared.optional(&self.functions, &self.reach))
     }
 
     /// What reads and assigns each shared table that some function can get at, and each record in one, by their numbers.

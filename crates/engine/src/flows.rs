@@ -18,7 +18,7 @@ use moonhook_load::Loaded;
 use moonhook_records::Decoder;
 use moonhook_schema::{Declaration, Schema};
 use moonhook_snapshot::{FlowTable, Snapshot, TableId};
-use moonhook_specialise::{Caller, OfFlow};
+use moonhook_specialise::{Caller, OfFlow, own_cells};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,7 +65,7 @@ impl FlowCompiler {
         let (mut parts, mut points, mut callers) = (Vec::new(), Vec::new(), Vec::new());
         for (number, table) in snapshot.flows.iter().enumerate() {
             let calls: Vec<&FlowCalls> = module.flows.iter().filter(|calls| calls.table == number).collect();
-            points.push(calls.iter().map(|calls| snapshot.points()[calls.program].clone()).collect());
+            points.push(points_of(snapshot, &calls));
             let layout = table.layout();
             let caller = |calls: &&FlowCalls| {
                 let FlowCalls { says_entry, says_headers, program, .. } = **calls;
@@ -85,6 +85,7 @@ impl FlowCompiler {
             in_section: module.arena().is_none(),
             cells: snapshot.cells.len() as u32,
             tables: snapshot.tables.len() as u32,
+            own: if module.arena().is_some() { own_cells(snapshot) } else { Default::default() },
             first_event: 0,
             callers: Vec::new(),
         };
@@ -276,6 +277,16 @@ fn region_size(module: &Module) -> Option<u32> {
         MapKind::Map(definition) => Some(definition.value_size),
         _ => None,
     })
+}
+
+/// What the programs that call a table are attached to. Functions of a table that nobody calls are made for one of the script's hooks, which has the
+/// verdicts that the command line names.
+fn points_of(snapshot: &Snapshot, calls: &[&FlowCalls]) -> Vec<Point> {
+    let all = snapshot.points();
+    if calls.is_empty() {
+        return all.into_iter().find(|point| point.hook.has_packet()).into_iter().collect();
+    }
+    calls.iter().map(|calls| all[calls.program].clone()).collect()
 }
 
 /// The memory of a table, and the arrays of programs by which it is asked; `None` if no program asks it.

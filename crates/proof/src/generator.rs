@@ -16,6 +16,7 @@ pub use tree::{Program, Statement};
 
 mod addresses;
 mod building;
+mod calls;
 mod captures;
 mod cased;
 mod chains;
@@ -28,6 +29,7 @@ mod errors;
 mod factories;
 mod failures;
 pub mod features;
+mod flows;
 mod formats;
 mod forwarding;
 mod functions;
@@ -63,6 +65,7 @@ mod writes;
 use changes::Holder;
 use classes::Class;
 use factories::Family;
+use flows::{FlowTable, Shared};
 use functions::Helper;
 use names::Names;
 use registries::Registry;
@@ -113,12 +116,17 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         families: Vec::new(),
         holders: Vec::new(),
         names_known: None,
+        shared: None,
+        flows: Vec::new(),
+        calm: false,
+        calls: 0,
     };
     let mut statements = generator.state();
     statements.extend(generator.classes());
     for _ in 0..generator.random.below(4) {
         statements.extend(generator.helper());
     }
+    statements.extend(generator.flow_tables());
     statements.extend(generator.handlers());
     let mut all = vec![
         line!("local xdp, tc = require \"xdp\", require \"tc\""),
@@ -138,6 +146,9 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
 /// What registers a handler, for each kind of hook.
 const ATTACH: [&str; 7] =
     ["xdp.attach", "tc.ingress", "tc.egress", "at_group", "at_netfilter", "match.attach", "socket.filter"];
+
+/// Those of hooks where packets can be changed.
+const WRITING: &[&str] = &["xdp.attach", "tc.ingress", "tc.egress"];
 
 struct Generator {
     random: Random,
@@ -164,6 +175,12 @@ struct Generator {
     families: Vec<Family>,
     holders: Vec<Holder>,
     names_known: Option<Names>,
+    shared: Option<Shared>,
+    flows: Vec<FlowTable>,
+    /// Nothing may fail here.
+    calm: bool,
+    /// Calls of flow tables by the handler that is being written.
+    calls: u64,
 }
 
 impl Generator {
@@ -175,6 +192,11 @@ impl Generator {
 
     fn has(&self, feature: Features) -> bool {
         self.features.has(feature)
+    }
+
+    /// Whether there is nothing but integers, branches, loops, calls, and flow tables.
+    fn is_plain(&self) -> bool {
+        self.features.without(Features::FLOWS) == Features::PLAIN
     }
 
     /// Counts instructions of this place.
@@ -189,7 +211,7 @@ impl Generator {
 
     /// Whether blocks can be nested here.
     fn may_nest(&self) -> bool {
-        let most = if self.features == Features::PLAIN { 2 } else { 3 };
+        let most = if self.is_plain() { 2 } else { 3 };
         self.depth < most && self.room(60)
     }
 
@@ -227,6 +249,7 @@ impl Generator {
         (self.cost, self.factor, self.limit) = (0, 1, limit);
         self.depth += 1;
         self.scope.enter_function();
+        self.scope.handling = false;
         let written = write(self);
         let cost = self.cost + 5;
         (self.scope, self.depth, self.cost, self.factor, self.limit) = outer;
@@ -301,6 +324,7 @@ impl Generator {
             factories::STATEMENTS,
             changes::STATEMENTS,
             names::STATEMENTS,
+            calls::STATEMENTS,
         ];
         for _ in 0..TRIES {
             if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self)) {
@@ -351,6 +375,7 @@ impl Generator {
         all.extend(self.factories_of_load_time());
         all.extend(self.holders_of_load_time());
         all.extend(self.names_of_load_time());
+        all.extend(self.shared_of_load_time());
         all
     }
 
@@ -367,20 +392,26 @@ impl Generator {
             self.scope = outer;
             handler
         };
-        (0..count).map(one).collect()
+        let mut all: Vec<Statement> = (0..count).map(one).collect();
+        all.extend(self.attached_tables(&ATTACH));
+        all
     }
 
     fn handler(&mut self, attach: &str) -> Statement {
         (self.cost, self.factor, self.limit) = (0, 1, WORK);
         self.scope.packet = true;
         self.scope.results = None;
+        // Where packets can only be read, writes of functions are errors.
+        (self.scope.handling, self.calls) = (WRITING.contains(&attach), 0);
         let mut body = vec![line!("local n = #pkt")];
         self.scope.add("n", Sort::Integer, false);
         body.extend(self.seeded());
-        let most = if self.features == Features::PLAIN { 7 } else { 14 };
+        let most = if self.is_plain() { 7 } else { 14 };
         let count = 2 + self.random.below(most);
         body.extend(self.statements(count));
-        if self.random.below(3) > 0 {
+        if let Some(answer) = self.last_answer() {
+            body.push(answer);
+        } else if self.random.below(3) > 0 {
             let verdict = self.integer(2);
             body.push(line!("return $ & 3", verdict));
         }

@@ -26,7 +26,10 @@ pub const FRAMES: usize = 24;
 const TOO_LARGE: &str = "MH0207";
 
 /// The codes of what is a fault of Moonhook: a module without sense, a program that the verifier rejects.
-const BUGS: [&str; 2] = ["MH0404", "MH0505"];
+const BUGS: [&str; 3] = ["MH0216", "MH0404", "MH0505"];
+
+/// How codes begin of what has no expanded form.
+const OF_FORM: &str = "MH02";
 
 /// The code of what takes the verifier too long.
 const OUT_OF_PATIENCE: &str = "MH0522";
@@ -36,6 +39,12 @@ const NO_TYPES: &str = "MH0208";
 
 /// The code of a value that a variable cannot keep (docs/language.md, State): a table that the script assigns with constant keys alone.
 const NOT_KEPT: &str = "MH0215";
+
+/// The code of what a flow's function has not in common with the script (docs/flows.md, Functions): variables of general code.
+const NOT_COMMON: &str = "MH0221";
+
+/// The code of frames that take too much of the stack: of functions that call several flow tables, less is there.
+const NO_ROOM: &str = "MH0408";
 
 /// Processor time that compiling and loading a program may take, in either form.
 const MOST: Duration = Duration::from_secs(2);
@@ -210,12 +219,12 @@ fn compared(text: &str, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdi
     let compact = text.len().is_multiple_of(COMPACT);
     let mut pair = match Pair::in_forms(&path, frags, compact) {
         Ok(pair) => pair,
-        Err(error) if [TOO_LARGE, NO_TYPES, NOT_KEPT].map(Some).contains(&error.code()) => {
+        Err(error) if is_refusal(&error, text) => {
             return Verdict::Refused(error.code().unwrap_or_default(), error.to_string());
         }
         Err(error) => return failure(&error),
     };
-    let refused = pair.take_refused().filter(|error| error.code() != Some(NO_TYPES));
+    let refused = pair.take_refused().filter(|error| !lacks_general_form(error, text));
     let refused = refused.map(|error| failure(&error));
     if let Some(failed) = refused.or_else(|| bug(&pair)).or_else(|| too_slow(&pair)) {
         return failed;
@@ -232,6 +241,24 @@ fn compared(text: &str, frames: &[Vec<u8>], frags: bool, folder: &Path) -> Verdi
         }
     }
     Verdict::Agreed(ran)
+}
+
+/// Whether a program is one that the compiler may refuse.
+fn is_refusal(error: &ProofError, text: &str) -> bool {
+    // The function of a flow that uses variables has to have expanded code: what has none is refused, with the reason.
+    let has_no_form = error.code().is_some_and(|code| code.starts_with(OF_FORM) && !BUGS.contains(&code));
+    let codes = [TOO_LARGE, NOT_KEPT].map(Some);
+    codes.contains(&error.code()) || lacks_general_form(error, text) || has_no_form && has_flows(text)
+}
+
+/// Whether a program may be refused as general code.
+fn lacks_general_form(error: &ProofError, text: &str) -> bool {
+    let codes = [NO_TYPES, NOT_COMMON].map(Some);
+    codes.contains(&error.code()) || error.code() == Some(NO_ROOM) && has_flows(text)
+}
+
+fn has_flows(text: &str) -> bool {
+    text.contains("flow.new")
 }
 
 /// Where expanded code gave way because of a fault of Moonhook, that fault.

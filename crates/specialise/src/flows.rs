@@ -20,6 +20,7 @@ use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Op, Size, UnaryOp, helper};
 use moonhook_packet::{Access, Machine};
 use moonhook_snapshot::{ClosureId, Snapshot, TableId};
+use std::collections::BTreeSet;
 
 /// What the function that makes the tail call gives where there is no program: no verdict, which have 32 bits.
 const NONE: i64 = 1 << 40;
@@ -298,8 +299,8 @@ impl Context<'_> {
     }
 
     /// Makes the maps of all tables whose types are known, or declared, and of all variables: functions of flows that come later have them. Those
-    /// of the function of a flow are there.
-    pub fn make_declared_tables(&mut self) -> Result<()> {
+    /// of the function of a flow are there. Those in `optional` may be no maps after all: only functions assign them that packet code is not known to call.
+    pub fn make_declared_tables(&mut self, optional: &BTreeSet<TableId>) -> Result<()> {
         if self.snapshot.flows.is_empty() || self.options.of_flow.is_some() {
             return Ok(());
         }
@@ -315,7 +316,8 @@ impl Context<'_> {
         if self.known.variables.any() {
             self.output.state_map();
         }
-        for table in self.known.shared.tables().collect::<Vec<_>>() {
+        for table in self.known.shared.tables().filter(|table| !optional.contains(table)).collect::<Vec<_>>()
+        {
             self.shared_map(table)?;
         }
         Ok(())

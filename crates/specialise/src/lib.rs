@@ -105,7 +105,7 @@ pub use interfaces::interfaces;
 pub use marks::compare_marks;
 pub use members::is_of_constants;
 pub use objects::text_fields;
-pub use of_flow::{OfFlow, check_general, check_targets};
+pub use of_flow::{OfFlow, check_general, check_targets, own_cells};
 pub use programs::{program_name, set_apart};
 pub use subprograms::of_program;
 

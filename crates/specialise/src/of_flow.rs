@@ -9,7 +9,7 @@ use crate::variables::VariableId;
 use moonhook_diagnostic::Place;
 use moonhook_ir as ir;
 use moonhook_ir::{VariableContent, VariableHome};
-use moonhook_snapshot::{CellId, PrototypeId, Snapshot, TableId, Value};
+use moonhook_snapshot::{CellId, ClosureId, PrototypeId, Snapshot, TableId, Value};
 use std::collections::BTreeSet;
 
 /// The script that a flow's function belongs to, as it was compiled.
@@ -22,6 +22,8 @@ pub struct OfFlow {
     /// How many cells and tables its snapshot has. Those with higher numbers are the function's own.
     pub cells: u32,
     pub tables: u32,
+    /// Cells of the snapshot that belong to one function of load time alone ([`own_cells`]).
+    pub own: BTreeSet<u32>,
     /// The number that the function's first event has in records.
     pub first_event: u32,
     /// By the function's programs, what calls them.
@@ -30,7 +32,7 @@ pub struct OfFlow {
 
 impl OfFlow {
     fn has_cell(&self, cell: CellId) -> bool {
-        cell.0 < self.cells
+        cell.0 < self.cells && !self.own.contains(&cell.0)
     }
 
     fn has_table(&self, table: TableId) -> bool {
@@ -205,21 +207,31 @@ impl Context<'_> {
 
 /// The first variable of the script's that the function of a flow may use, as far as its code says so: general code cannot reach these.
 pub fn variable_in_use<'a>(snapshot: &Snapshot, script: &'a OfFlow) -> Option<&'a ir::Variable> {
-    let mut reached = Reached::default();
-    loop {
-        let before = reached.names.len();
-        (reached.closures, reached.tables) = Default::default();
-        for handler in &snapshot.handlers {
-            reached.visit(snapshot, &Value::Closure(handler.closure));
-        }
-        if reached.names.len() == before {
-            break;
-        }
-    }
+    let reached = Reached::of(snapshot, snapshot.handlers.iter().map(|handler| handler.closure));
     script.variables.iter().find(|variable| match &variable.home {
         VariableHome::Cell(cell) => reached.cells.contains(cell),
         VariableHome::Field { table, key } => reached.tables.contains(table) && reached.names.contains(key),
     })
+}
+
+/// The cells that no handler, and one function only of those that load time has set for flows, can get at. Handlers that are general code have no
+/// others in common with functions, so these can be the function's own.
+pub fn own_cells(snapshot: &Snapshot) -> BTreeSet<u32> {
+    let of_handlers = Reached::of(snapshot, snapshot.handlers.iter().map(|handler| handler.closure)).cells;
+    let mut own = BTreeSet::new();
+    let mut common = of_handlers;
+    // In another table the same function is another program.
+    for table in &snapshot.flows {
+        let functions: BTreeSet<ClosureId> = table.functions.iter().copied().collect();
+        for function in functions {
+            for cell in Reached::of(snapshot, std::iter::once(function)).cells {
+                if !own.insert(cell) {
+                    common.insert(cell);
+                }
+            }
+        }
+    }
+    &own - &common
 }
 
 /// What a function can get at: variables and tables by number, and the strings in its code and that of functions which it may call.
@@ -232,6 +244,21 @@ struct Reached {
 }
 
 impl Reached {
+    /// What these functions can get at.
+    fn of(snapshot: &Snapshot, functions: impl Iterator<Item = ClosureId> + Clone) -> Reached {
+        let mut reached = Reached::default();
+        loop {
+            let before = reached.names.len();
+            (reached.closures, reached.tables) = Default::default();
+            for function in functions.clone() {
+                reached.visit(snapshot, &Value::Closure(function));
+            }
+            if reached.names.len() == before {
+                return reached;
+            }
+        }
+    }
+
     fn visit(&mut self, snapshot: &Snapshot, value: &Value) {
         match value {
             Value::Closure(id) if self.closures.insert(id.0) => {

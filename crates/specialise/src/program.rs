@@ -14,6 +14,7 @@ use moonhook_ir::words::{Branches, Cond, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Operand, Size, helper};
 use moonhook_packet::Scattered;
 use moonhook_snapshot::Snapshot;
+use std::collections::BTreeSet;
 
 /// What can be learned of shared tables from code that may have no expanded form.
 pub fn learn(snapshot: &Snapshot, options: &Options) -> SharedTables {
@@ -88,7 +89,7 @@ impl Context<'_> {
             self.state.heap = self.known.stored.tables_heap(self.options);
             self.lower_program()?;
         }
-        self.make_declared_tables()?;
+        self.make_declared_tables(&BTreeSet::new())?;
         self.check_typed()
     }
 

@@ -55,6 +55,7 @@ features! {
     LENGTHS = 32: "lengths",
     OFFSETS = 33: "offsets",
     ROWS = 34: "rows",
+    FLOWS = 35: "flows",
 }
 
 impl Features {
@@ -66,6 +67,26 @@ impl Features {
     /// Whether everything in `other` is in this set.
     pub fn has(self, other: Features) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// These and those of another set.
+    pub const fn with(self, other: Features) -> Features {
+        Features(self.0 | other.0)
+    }
+
+    /// These but for those of another set.
+    pub const fn without(self, other: Features) -> Features {
+        Features(self.0 & !other.0)
+    }
+
+    /// Those that are in another set, too.
+    pub const fn among(self, other: Features) -> Features {
+        Features(self.0 & other.0)
+    }
+
+    /// Whether most programs of these parts have expanded code.
+    pub fn have_expanded_code(self) -> bool {
+        Features::EXPANDED.has(self)
     }
 
     /// Those whose names stand in `text`, separated by commas or spaces; `all` is every one.
@@ -103,7 +124,8 @@ impl Features {
             | Features::FORWARDING.0
             | Features::LENGTHS.0
             | Features::OFFSETS.0
-            | Features::ROWS.0,
+            | Features::ROWS.0
+            | Features::FLOWS.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that

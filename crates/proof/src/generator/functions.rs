@@ -53,7 +53,7 @@ impl Generator {
                 sorts.push(sort);
             }
         }
-        if self.features != Features::PLAIN && self.random.once_in(3) {
+        if !self.is_plain() && self.random.once_in(3) {
             sorts.insert(0, Sort::Packet);
         }
         sorts
@@ -84,7 +84,7 @@ impl Generator {
         let ((mut names, body), cost) = self.function_body(WORK_OF_HELPER, |it| {
             let names = it.named(&parameters);
             (it.scope.varargs, it.scope.results) = (varargs, Some(results));
-            let most = if it.features == Features::PLAIN { 3 } else { 6 };
+            let most = if it.is_plain() { 3 } else { 6 };
             let count = it.random.below(most);
             let mut body = it.statements(count);
             let values = it.integers(results, 2);

@@ -3,9 +3,9 @@
 use super::scope::Sort;
 use super::tree::{Expression, ExpressionKind, expr, line};
 use super::{
-    ExpressionRule, Features, Generator, Rules, Statement, TRIES, classes, closures, failures, formats,
-    forwarding, lengths, lists, metamethods, names, nested, operands, packet, patterns, records, tallies,
-    texts, tree, utf8, varargs,
+    ExpressionRule, Features, Generator, Rules, Statement, TRIES, calls, classes, closures, failures,
+    formats, forwarding, lengths, lists, metamethods, names, nested, operands, packet, patterns, records,
+    tallies, texts, tree, utf8, varargs,
 };
 
 /// Values at which arithmetic changes its mind.
@@ -98,6 +98,7 @@ impl Generator {
             varargs::INTEGERS,
             failures::INTEGERS,
             tallies::INTEGERS,
+            calls::INTEGERS,
         ];
         for _ in 0..TRIES {
             if let Some(written) = self.chosen(&rules).and_then(|rule| rule(self, depth)) {
@@ -118,8 +119,8 @@ impl Generator {
         let operator = self.one_of(&["//", "%"]);
         let left = self.integer(depth - 1);
         Some(match self.random.below(8) {
-            0 => expr!(Integer, format!("($ {operator} $)"), left, self.integer(depth - 1)),
-            1..=3 => expr!(Integer, format!("($ {operator} ($ | 1))"), left, self.integer(depth - 1)),
+            0 if !self.calm => expr!(Integer, format!("($ {operator} $)"), left, self.integer(depth - 1)),
+            0..=3 => expr!(Integer, format!("($ {operator} ($ | 1))"), left, self.integer(depth - 1)),
             _ => {
                 let divisor = self.one_of(&["2", "3", "(-3)", "8", "(-16)", "10", "255", "(-1)", "1000003"]);
                 expr!(
@@ -155,7 +156,8 @@ impl Generator {
 
     fn of_library(&mut self, depth: usize) -> Option<Expression> {
         let (first, second) = (self.integer(depth - 1), self.integer(depth - 1));
-        let choice = if self.features == Features::PLAIN { 3 } else { 11 };
+        // Others have no expanded form, which functions of flows need that use variables.
+        let choice = if self.is_plain() || self.has_totals() { 3 } else { 11 };
         Some(match self.random.below(choice) {
             0 => expr!(Integer, "math.max($, $)", first, second),
             1 => expr!(Integer, "math.min($, $)", first, second),

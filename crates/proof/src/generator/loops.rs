@@ -15,12 +15,12 @@ impl Generator {
     /// The body of a loop of at most `turns` turns: what `goto` skips, and its label.
     pub(super) fn iteration(&mut self, turns: u64, add: impl FnOnce(&mut Self)) -> Vec<Statement> {
         let label = self.fresh("next");
-        let plain = self.features == Features::PLAIN || self.random.once_in(3);
+        let plain = self.is_plain() || self.random.once_in(3);
         let body = self.turns(turns, |it| {
             it.scope.label = plain.then(|| label.clone());
             it.scope.looping = true;
             add(it);
-            let count = 1 + it.random.below(if it.features == Features::PLAIN { 2 } else { 3 });
+            let count = 1 + it.random.below(if it.is_plain() { 2 } else { 3 });
             it.statements(count)
         });
         if plain { vec![line!("do$end", body), line!(format!("::{label}::"))] } else { body }
@@ -44,6 +44,8 @@ impl Generator {
             4 => optional!(", -1"),
             5 => optional!(", 3"),
             6 => optional!(", -2"),
+            // The other steps may be 0, which is an error.
+            _ if self.calm => optional!(", 2"),
             _ => optional!(", $", expr!(Integer, "($ & 3)", self.integer(1))),
         };
         let name = self.fresh("i");

@@ -103,8 +103,9 @@ impl Generator {
             }
             20..=25 => expr!(Integer, format!("($ % ({length} - {}))", size - 1), self.integer(1)),
             26..=28 => expr!(Integer, format!("({length} - {size})")),
+            _ if self.calm => known(0),
             29..=30 => known(12 + self.random.below(14)),
-            _ if self.features == Features::PLAIN => self.integer(1),
+            _ if self.is_plain() => self.integer(1),
             _ => expr!(Integer, "($ & 31)", self.integer(1)),
         }
     }

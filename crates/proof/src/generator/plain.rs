@@ -101,6 +101,9 @@ impl Generator {
 
     /// A `return` as the function at this place must have it.
     pub(super) fn returned(&mut self) -> Statement {
+        if self.calm {
+            return self.calm_return();
+        }
         match self.scope.results {
             None => {
                 // Booleans are verdicts of filters only.

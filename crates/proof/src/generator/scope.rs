@@ -48,6 +48,8 @@ pub struct Scope {
     pub results: Option<usize>,
     /// `...` can be used.
     pub varargs: bool,
+    /// The place is in a handler, and reached as often as the estimate says: flow tables can be called.
+    pub handling: bool,
 }
 
 impl Scope {
@@ -115,7 +117,7 @@ impl Generator {
             0..=1 => self.condition(1),
             2 => super::tree::expr!(Text, "\"x\" .. $", self.integer(1)),
             3..=6 if self.has(super::Features::TEXTS) => self.text(depth),
-            7 if self.features != super::Features::PLAIN => {
+            7 if !self.is_plain() => {
                 let sort = *self.random.pick(&[Sort::Integer, Sort::Boolean, Sort::Text]);
                 super::tree::expr!(Text, "type($)", self.value(sort, 1))
             }

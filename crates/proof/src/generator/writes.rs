@@ -153,7 +153,7 @@ impl Generator {
 
     /// The header is a variable that was declared before a write behind which there may be no such header.
     fn read_header_that_is_gone(&mut self) -> Option<Vec<Statement>> {
-        if !self.scope.packet || !self.has(Features::OFFSETS) {
+        if !self.scope.packet || !self.has(Features::OFFSETS) || self.calm {
             return None;
         }
         self.spend(60);

@@ -37,7 +37,8 @@ use moonhook_library::{Function, General};
 use moonhook_packet::protocols::inner::{is_inner, plain_name};
 use moonhook_packet::{Access, Scattered};
 use moonhook_runtime::layout::{FAIL, OBJECT_PACKET};
-use moonhook_snapshot::Snapshot;
+use moonhook_snapshot::{Snapshot, TableId};
+use std::collections::BTreeSet;
 
 /// Every object that general code can hold, with the payload of its `TAG_OBJECT`: the packet, the handler's second argument,
 /// and headers.
@@ -146,8 +147,8 @@ impl<'t> Stubs<'t> {
     }
 
     /// Makes the maps of tables that functions of flows may have ([`Context::make_declared_tables`]).
-    pub fn make_declared_tables(&mut self) -> Result<()> {
-        self.look(|context| context.make_declared_tables())
+    pub fn make_declared_tables(&mut self, optional: &BTreeSet<TableId>) -> Result<()> {
+        self.look(|context| context.make_declared_tables(optional))
     }
 
     /// What `body` finds out, whose code is of no use.
