@@ -200,9 +200,11 @@ impl Generator {
         if !self.has_totals() {
             self.scope.variables.retain(|variable| !variable.assignable);
             self.helpers.clear();
+            // Other parts have variables of their own.
+            self.features = outer.among(CALM.with(Features::ERRORS));
         }
         // Other than by numbers, packets are not redirected by functions of flows.
-        self.features = outer.without(Features::FORWARDING);
+        self.features = self.features.without(Features::FORWARDING);
         let written = self.of_the_packet(|it| {
             let (body, _) = it.function_body(WORK_OF_HELPER, |it| {
                 it.scope.results = None;
