@@ -55,6 +55,7 @@ mod registries;
 mod rows;
 mod rules;
 mod scope;
+mod shared;
 mod tallies;
 mod texts;
 pub mod tree;
@@ -65,12 +66,13 @@ mod writes;
 use changes::Holder;
 use classes::Class;
 use factories::Family;
-use flows::{FlowTable, Shared};
+use flows::FlowTable;
 use functions::Helper;
 use names::Names;
 use registries::Registry;
 use rules::RuleTable;
 use scope::{Scope, Sort};
+use shared::Shared;
 use tallies::Tally;
 
 /// What makes statements; nothing if it cannot here.

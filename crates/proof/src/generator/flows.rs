@@ -5,7 +5,7 @@
 //! others is not the same in both tiers. Wild ones are attached, with any function.
 
 use super::scope::Sort;
-use super::tree::{Expression, ExpressionKind, Statement, expr, line};
+use super::tree::{Statement, line};
 use super::{Features, Generator, WORK_OF_HELPER};
 
 /// A table of the script's own.
@@ -16,16 +16,6 @@ pub(super) struct FlowTable {
     pub calm: bool,
     /// It may answer with what is no number: no flow has the key, and it has no default.
     pub may_be_nil: bool,
-}
-
-/// What handlers and functions of flows have in common besides what other parts of the generator make.
-#[derive(Clone)]
-pub(super) struct Shared {
-    /// Global variables; none where handlers may be general code, whose variables are not common.
-    pub totals: Vec<String>,
-    /// A table of integers by integers, and one of records, both global.
-    pub counts: String,
-    pub records: String,
 }
 
 /// How keys are made, and keys that frames have, or not (crates/user/tests/common/frames.rs); `$` is an integer.
@@ -98,32 +88,6 @@ const TEXT: Features = Features::FLOWS
 const VERDICTS: [&str; 5] = ["0", "2", "2", "(pkt.mark and 0 or 1)", "(pkt.mark and -1 or 3)"];
 
 impl Generator {
-    /// What all functions have in common.
-    pub(super) fn shared_of_load_time(&mut self) -> Vec<Statement> {
-        if !self.has(Features::FLOWS) {
-            return Vec::new();
-        }
-        let (counts, records) = (self.fresh("counts"), self.fresh("records"));
-        let has_totals = self.features.have_expanded_code() && self.random.once_in(2);
-        let count = if has_totals { 1 + self.random.below(2) } else { 0 };
-        let totals: Vec<String> = (0..count).map(|_| self.fresh("global_")).collect();
-        let mut all = vec![
-            line!(format!("{counts} = map {{ key = \"int\", value = \"int\" }}")),
-            line!(format!("{records} = map {{ key = \"int\", value = {{ n = \"int\", m = \"int\" }} }}")),
-        ];
-        for total in &totals {
-            self.scope.add(total, Sort::Integer, true);
-            all.push(line!(format!("{total} = $"), self.constant()));
-        }
-        self.shared = Some(Shared { totals, counts, records });
-        all
-    }
-
-    /// Functions of flows use variables that handlers assign.
-    pub(super) fn has_totals(&self) -> bool {
-        self.shared.as_ref().is_some_and(|shared| !shared.totals.is_empty())
-    }
-
     /// One or two tables with their functions.
     pub(super) fn flow_tables(&mut self) -> Vec<Statement> {
         if !self.has(Features::FLOWS) {
@@ -140,7 +104,7 @@ impl Generator {
         let (name, calm) = (self.fresh("flows"), !self.random.once_in(3));
         let (kind, keys) = *self.random.pick(&KINDS);
         let mut all = Vec::new();
-        let mut options = format!("key = {}", self.one_of(&["KIND"]).replace("KIND", kind));
+        let mut options = format!("key = {kind}");
         let hole = kind.contains('$').then(|| self.of_the_packet(|it| it.integer(1)));
         if self.random.once_in(3) {
             options.push_str(&format!(", capacity = {}", 1 + keys.len() + self.random.below(100)));
@@ -236,9 +200,11 @@ impl Generator {
         if !self.has_totals() {
             self.scope.variables.retain(|variable| !variable.assignable);
             self.helpers.clear();
+            // Other parts have variables of their own.
+            self.features = outer.among(CALM.with(Features::ERRORS));
         }
         // Other than by numbers, packets are not redirected by functions of flows.
-        self.features = outer.without(Features::FORWARDING);
+        self.features = self.features.without(Features::FORWARDING);
         let written = self.of_the_packet(|it| {
             let (body, _) = it.function_body(WORK_OF_HELPER, |it| {
                 it.scope.results = None;
@@ -284,70 +250,5 @@ impl Generator {
         (self.scope, self.features, self.calm) = outer;
         (self.helpers, self.tallies) = (helpers, tallies);
         written
-    }
-
-    /// Changes, or shows, something that functions of flows and handlers have in common.
-    pub(super) fn change_shared(&mut self) -> Option<Vec<Statement>> {
-        if self.loading() || !self.room(40) {
-            return None;
-        }
-        let Shared { totals, counts, records } = self.shared.clone()?;
-        self.spend(30);
-        let key = self.shared_key();
-        let by = self.integer(1);
-        Some(match self.random.below(9) {
-            0 | 1 if !totals.is_empty() => {
-                let total = self.random.pick(&totals).clone();
-                vec![line!(format!("{total} = {total} + $"), by)]
-            }
-            2 => vec![line!(format!("{counts}[{key}] = nil"))],
-            3 => vec![line!(format!("{counts}[{key}] = $"), by)],
-            4 => vec![line!(format!("{records}[{key}] = {{ n = $, m = #tostring({key}) }}"), by)],
-            5 => vec![line!(
-                format!("if {records}[{key}] then {records}[{key}].n = {records}[{key}].n + $ end"),
-                by
-            )],
-            6 => vec![line!(format!("{records}[{key}] = nil"))],
-            7 => {
-                let shown = expr!(Any, format!("{counts}[{key}], ({records}[{key}] or {{ n = -1 }}).n"));
-                vec![self.shown(vec![shown])]
-            }
-            _ => vec![line!(format!("{counts}[{key}] = ({counts}[{key}] or 0) + $"), by)],
-        })
-    }
-
-    /// A key of these tables.
-    pub(super) fn shared_key(&mut self) -> &'static str {
-        match self.scope.packet {
-            true => self.one_of(&["1", "2", "1", "2", "(#pkt & 3)"]),
-            false => self.one_of(&["1", "2", "3"]),
-        }
-    }
-
-    /// Something that a function of a flow may change: an expression without holes.
-    pub(super) fn changeable(&mut self) -> Expression {
-        let Some(Shared { totals, counts, records }) = self.shared.clone() else { return self.constant() };
-        let key = self.shared_key();
-        let text = match self.random.below(8) {
-            0 if !totals.is_empty() => self.random.pick(&totals).clone(),
-            0 | 1 => format!("({counts}[{key}] or -5)"),
-            2 => format!("({records}[{key}] or {{ n = -1 }}).n"),
-            3 => self.one_of(&["#pkt", "(pkt.payload or \"none\")", "pkt:getbyte(0)"]).to_string(),
-            4 => self
-                .one_of(&["(pkt.ip and pkt.ip.ttl)", "(pkt.ip and pkt.ip.src)", "(pkt.ip and pkt.ip.dscp)"])
-                .to_string(),
-            5 => self
-                .one_of(&[
-                    "(pkt.eth and pkt.eth.src)",
-                    "(pkt.tcp and pkt.tcp.flags)",
-                    "(pkt.udp and pkt.udp.dport)",
-                ])
-                .to_string(),
-            6 => self
-                .one_of(&["pkt:getstring(0, 6)", "pkt:getuint16(12)", "(\"made of \" .. #pkt)"])
-                .to_string(),
-            _ => return self.integer(1),
-        };
-        Expression::leaf(ExpressionKind::Any, text)
     }
 }
