@@ -19,6 +19,7 @@ pub const ALL: &[(&str, Measure)] = &[
     ("effect of an update in a packet", super::wire::effect),
     ("other flows", super::wire::others),
     ("effect of an update in a packet, as libmoon does it", super::libmoon::effect),
+    ("other flows, as with libmoon", super::libmoon::others),
     ("datagrams lost while functions change, next to libmoon's way", super::losses::lost),
 ];
 
