@@ -29,6 +29,13 @@ pub fn lost(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     let update = |number| travelling.send(&travelling.datagram(CHANGED, &passing(number))?);
     let stream = while_updating(update, || Stream::send(&flow))?;
     figures.push(stream.figure("Moonhook", travelling.taken()?)?);
+    let unseen = travelling.namespaces.dropped()? as f64;
+    figures.push(figure(
+        "of those dropped by the veth's ring, before the program",
+        unseen,
+        f64::INFINITY,
+        "",
+    ));
     drop((flow, travelling));
     let peer = LibMoon::start(&arguments.bench)?;
     let flow = peer.flow(CHANGED)?;

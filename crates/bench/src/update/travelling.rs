@@ -18,7 +18,7 @@ pub const UPDATES: u16 = 9;
 pub struct Travelling {
     // Dropped in this order.
     _session: Background,
-    namespaces: Namespaces,
+    pub namespaces: Namespaces,
     folder: TempDir,
     moonhook: PathBuf,
     key: SecretKey,
