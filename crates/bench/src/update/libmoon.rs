@@ -1,6 +1,8 @@
 //! The experiment of "Dynamic Data Plane Updates using Lua and libmoon", over the veth that Moonhook's updates travel over: a packet brings the
 //! source of a flow's function to a loop in LuaJIT (bench/luajit/flow_updates.lua).
 
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +12,7 @@ use tempfile::TempDir;
 use super::figures::{Figure, figure, quantile, ten_lines};
 use super::namespaces::{Background, Flow, Namespaces, failed};
 use super::travelling::UPDATES;
-use super::wire::{CHANGED, OTHER, until, until_passed};
+use super::wire::{CHANGED, OTHER, quiet_and_busy, until, until_passed};
 use crate::Arguments;
 use crate::error::Error;
 
@@ -21,6 +23,7 @@ const COUNTS: u16 = 10;
 pub struct LibMoon {
     // Dropped in this order.
     _loop: Background,
+    _processors: Processors,
     namespaces: Namespaces,
     _folder: TempDir,
     updates: UdpSocket,
@@ -28,7 +31,6 @@ pub struct LibMoon {
 }
 
 /// What the loop has counted.
-#[derive(Debug)]
 pub struct Counts {
     pub installed: u64,
     /// Datagrams of flows.
@@ -45,10 +47,12 @@ impl LibMoon {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &namespaces.names[1], "luajit"]);
         command.arg(bench.join("luajit/flow_updates.lua")).arg("right0");
+        let processors = Processors::split()?;
         let process = Background::start(command, &folder.path().join("output"), "ready")?;
+        processors.leave()?;
         let updates = namespaces.sender(UPDATES)?;
         let counts = returning(&namespaces, COUNTS)?;
-        Ok(LibMoon { _loop: process, namespaces, _folder: folder, updates, counts })
+        Ok(LibMoon { _loop: process, _processors: processors, namespaces, _folder: folder, updates, counts })
     }
 
     pub fn flow(&self, port: u16) -> Result<Flow, Error> {
@@ -74,6 +78,49 @@ impl LibMoon {
     }
 }
 
+/// A processor for the loop alone, as one over DPDK has, and the others for what measures: both never sleep, and where they share one, each waits for
+/// the other's turn to end.
+struct Processors {
+    before: CpuSet,
+    others: CpuSet,
+}
+
+impl Processors {
+    /// What is started from now on gets the last one.
+    fn split() -> Result<Processors, Error> {
+        let before = sched_getaffinity(THIS_THREAD).map_err(unscheduled)?;
+        let mut all = (0..CpuSet::count()).filter(|number| before.is_set(*number).unwrap_or(false));
+        let (mut own, mut others) = (CpuSet::new(), before);
+        match (all.next(), all.next_back()) {
+            (Some(_), Some(last)) => own.set(last).and_then(|()| others.unset(last)).map_err(unscheduled)?,
+            _ => {
+                return Err(failed(
+                    "a loop that never sleeps needs a processor of its own beside another one",
+                ));
+            }
+        }
+        sched_setaffinity(THIS_THREAD, &own).map_err(unscheduled)?;
+        Ok(Processors { before, others })
+    }
+
+    /// This thread goes to the others.
+    fn leave(&self) -> Result<(), Error> {
+        sched_setaffinity(THIS_THREAD, &self.others).map_err(unscheduled)
+    }
+}
+
+impl Drop for Processors {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(THIS_THREAD, &self.before);
+    }
+}
+
+const THIS_THREAD: Pid = Pid::from_raw(0);
+
+fn unscheduled(error: nix::Error) -> Error {
+    Error::system("choose processors")(error.into())
+}
+
 /// A flow that arrives where it began.
 fn returning(namespaces: &Namespaces, port: u16) -> Result<Flow, Error> {
     let sender = namespaces.sender(port)?;
@@ -97,10 +144,25 @@ pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
         // As long as Moonhook's updates lie apart.
         std::thread::sleep(Duration::from_millis(5));
     }
-    let named = |part: &str| format!("the same, unsigned, to a LuaJIT loop as libmoon's, {part}");
+    let named = |part: &str| {
+        format!("ten-line function by unsigned packet, LuaJIT loop as libmoon's, wire to effect, {part}")
+    };
     Ok(vec![
-        figure(&named("median"), quantile(&mut times, 0.5), f64::INFINITY, "ms"),
-        figure(&named("p99"), quantile(&mut times, 0.99), f64::INFINITY, "ms"),
+        figure(&named("median"), quantile(&mut times, 0.5) * 1e3, f64::INFINITY, "µs"),
+        figure(&named("p99"), quantile(&mut times, 0.99) * 1e3, f64::INFINITY, "µs"),
+    ])
+}
+
+/// The time there and back of datagrams of another flow, with a hundred updates a second and without.
+pub fn others(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
+    let peer = LibMoon::start(&arguments.bench)?;
+    let flow = peer.flow(OTHER)?;
+    let (quiet, busy) = quiet_and_busy(&flow, |port, text| peer.send(port, &text))?;
+    let named =
+        |what: &str| format!("p99 of another flow's datagrams, there and back through such a loop, {what}");
+    Ok(vec![
+        figure(&named("no updates"), quiet, f64::INFINITY, "µs"),
+        figure(&named("100 updates a second, times that"), busy / quiet, f64::INFINITY, ""),
     ])
 }
 

@@ -33,6 +33,7 @@ const ALL: &[(&str, Measure)] = &[
     ("effect of a reload", command::reload),
     ("other flows", wire::others),
     ("effect of an update in a packet, as libmoon does it", libmoon::effect),
+    ("other flows, as with libmoon", libmoon::others),
     ("datagrams lost while functions change, next to libmoon's way", losses::lost),
 ];
 

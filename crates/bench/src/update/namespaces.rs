@@ -52,6 +52,13 @@ impl Namespaces {
         words(&format!("ip -n {} address flush dev right0", self.names[1])).map(drop)
     }
 
+    /// Frames for which the veth had no room: those that a program on the right has not seen.
+    pub fn dropped(&self) -> Result<u64, Error> {
+        let file = "/sys/class/net/left0/statistics/tx_dropped";
+        let shown = words(&format!("ip netns exec {} cat {file}", self.names[0]))?;
+        shown.trim().parse().map_err(|_| failed(&format!("the veth has dropped {shown:?} frames")))
+    }
+
     /// A socket in one of them, made on a thread that goes there.
     pub fn socket(&self, side: usize, address: String) -> Result<UdpSocket, Error> {
         let path = format!("/run/netns/{}", self.names[side]);

@@ -24,7 +24,7 @@ const SOCKETS: &str = "run";
 pub struct Travelling {
     // Dropped in this order.
     _session: Background,
-    namespaces: Namespaces,
+    pub namespaces: Namespaces,
     folder: TempDir,
 }
 

@@ -13,7 +13,7 @@ pub const CHANGED: u16 = 7001;
 pub const OTHER: u16 = 7002;
 
 /// How long lies between two datagrams that look whether an update has an effect: without a pause they would fill the veth's ring, and the kernel drop the update.
-pub const PACE: Duration = Duration::from_micros(20);
+const PACE: Duration = Duration::from_micros(20);
 
 /// An update that has no effect for so long has none.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,10 @@ pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
     for round in 0..ROUNDS {
         // Datagrams of the flow begin with 7: they are dropped by the one function, and pass by the other.
         updated.send(&updated.datagram(CHANGED, &ten_lines(7, round))?)?;
-        until(|| Ok(!flow.try_send()?))?;
+        until(|| {
+            pause();
+            Ok(!flow.try_send()?)
+        })?;
         while flow.has_arrived()? {}
         let update = updated.datagram(CHANGED, &ten_lines(8, round))?;
         let begin = Instant::now();
@@ -56,53 +59,63 @@ pub fn effect(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
 
 /// Sends datagrams of a flow until one has arrived.
 pub fn until_passed(flow: &Flow) -> Result<(), Error> {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        let sent = Instant::now();
-        let mut arrived = flow.try_send()?;
-        while !arrived && sent.elapsed() < PACE {
-            arrived = flow.has_arrived()?;
+    let mut next = Instant::now();
+    until(|| {
+        if Instant::now() < next {
+            return flow.has_arrived();
         }
-        if arrived {
-            return Ok(());
-        }
-    }
-    Err(failed("an update in a packet has no effect"))
+        next = Instant::now() + PACE;
+        flow.try_send()
+    })
 }
 
+/// Waits, without sleeping, for as long as patience lasts.
 pub fn until(mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
     let begin = Instant::now();
     while !is_so()? {
         if begin.elapsed() > PATIENCE {
-            return Err(failed("an update in a packet has no effect"));
+            return Err(failed("an update in a packet, or a datagram after it, has no effect"));
         }
-        let looked = Instant::now();
-        while looked.elapsed() < PACE {
-            std::hint::spin_loop();
-        }
+        std::hint::spin_loop();
     }
     Ok(())
 }
 
+fn pause() {
+    let begin = Instant::now();
+    while begin.elapsed() < PACE {
+        std::hint::spin_loop();
+    }
+}
+
 /// The time from one end to the other of datagrams of another flow, with a hundred updates a second and without.
 pub fn others(arguments: &Arguments) -> Result<Vec<Figure>, Error> {
-    const ROUNDS: usize = 15;
-    const TIME: Duration = Duration::from_secs(1);
     let updated = Updated::start(&arguments.moonhook)?;
     let flow = updated.flow(OTHER)?;
-    updated.send(&updated.datagram(OTHER, &ten_lines(8, 0))?)?;
-    let (mut quiet, mut busy) = (Vec::new(), Vec::new());
-    p99(&flow, TIME)?;
-    for _ in 0..ROUNDS {
-        quiet.push(p99(&flow, TIME)?);
-        let update = |number| updated.send(&updated.datagram(CHANGED, &ten_lines(number % 256, number))?);
-        busy.push(while_updating(update, || p99(&flow, TIME))?);
-    }
-    let (quiet, busy) = (median(&mut quiet), median(&mut busy));
+    let update = |port, text: String| updated.send(&updated.datagram(port, &text)?);
+    let (quiet, busy) = quiet_and_busy(&flow, update)?;
     Ok(vec![
         figure("p99 of another flow's datagrams, no updates", quiet, f64::INFINITY, "µs"),
         figure("the same with 100 updates a second, times that", busy / quiet, 1.1, ""),
     ])
+}
+
+/// The times of that flow's datagrams without updates and with them, in turns.
+pub fn quiet_and_busy(
+    flow: &Flow,
+    update: impl Fn(u16, String) -> Result<(), Error> + Sync,
+) -> Result<(f64, f64), Error> {
+    const ROUNDS: usize = 15;
+    const TIME: Duration = Duration::from_secs(1);
+    update(OTHER, ten_lines(8, 0))?;
+    let change = |number| update(CHANGED, ten_lines(number % 256, number));
+    let (mut quiet, mut busy) = (Vec::new(), Vec::new());
+    p99(flow, TIME)?;
+    for _ in 0..ROUNDS {
+        quiet.push(p99(flow, TIME)?);
+        busy.push(while_updating(change, || p99(flow, TIME))?);
+    }
+    Ok((median(&mut quiet), median(&mut busy)))
 }
 
 /// Does something while a hundred updates a second are sent, each by its number.

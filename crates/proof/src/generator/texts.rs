@@ -58,7 +58,7 @@ const CONSTANTS: [&str; 18] = [
     "\"hello world\"",
     "\"key=value; other=12\"",
     "\"a,b,,c\"",
-    "\"GET /index.html HTTP/1.1\"",
+    "\"GET /index.html HTTP/v11\"",
     "\"10\"",
     "\"-7\"",
     "\"  trim me  \"",
