@@ -4,7 +4,7 @@
 //! printed, or the error's message with position and traceback, in the words of real Lua.
 
 use crate::conversion::{Argument, convert};
-use crate::reader::{Reader, RecordError, problem};
+use crate::reader::{GONE, Reader, RecordError, problem};
 use crate::{Failure, Message, Notice, Text};
 use moonhook_hook::Hook;
 use moonhook_ir::{Event, EventKind, Module, Piece};
@@ -68,7 +68,7 @@ impl Decoder {
     /// The function of flows that an event is of.
     fn function(&self, id: u32) -> Result<Arc<Decoder>, RecordError> {
         let functions = self.functions.read().unwrap_or_else(PoisonError::into_inner);
-        functions.get(&(id - id % EVENTS_OF_FUNCTION)).cloned().ok_or(problem("unknown function"))
+        functions.get(&(id - id % EVENTS_OF_FUNCTION)).cloned().ok_or(GONE)
     }
 
     fn decode_as(&self, id: u32, record: &[u8]) -> Result<Message, RecordError> {

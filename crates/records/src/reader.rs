@@ -11,7 +11,17 @@ pub struct RecordError {
     problem: &'static str,
 }
 
-pub(crate) fn problem(problem: &'static str) -> RecordError {
+/// Of a record whose function of flows is gone.
+pub(crate) const GONE: RecordError = problem("its function is gone");
+
+impl RecordError {
+    /// The record is one of a function of flows that is gone: it was in the ring for longer than is remembered, or behind many others.
+    pub fn is_of_gone(&self) -> bool {
+        *self == GONE
+    }
+}
+
+pub(crate) const fn problem(problem: &'static str) -> RecordError {
     RecordError { problem }
 }
 

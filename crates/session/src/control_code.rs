@@ -312,7 +312,7 @@ impl Session {
         self.say_batch(reports, batch)
     }
 
-    fn say(&mut self, message: &Message) -> Result<(), SessionError> {
+    pub(crate) fn say(&mut self, message: &Message) -> Result<(), SessionError> {
         // These are bytes from a network, for control code alone.
         if matches!(message, Message::Event(notice) if *notice.name == *moonhook_load::UPDATE_EVENT) {
             return Ok(());

@@ -12,10 +12,10 @@ use moonhook_engine::{Choice, Timings};
 use moonhook_engine::{FlowCompiler, Kernel};
 use moonhook_flows::GRACE;
 use moonhook_install::{ArenaSection, Events, InstallError};
-use moonhook_records::{Counters, Message, Raised};
+use moonhook_records::{Counters, Message, Raised, RecordError};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -46,6 +46,8 @@ pub struct Installed {
     pub sums_all: bool,
     /// What the consumer has seen of errors.
     raised: Arc<Mutex<Raised>>,
+    /// How many records nobody can read any more.
+    unread: Arc<AtomicU64>,
     consumer: Option<Consumer>,
 }
 
@@ -124,6 +126,7 @@ impl Installed {
             constants,
             sums_all,
             raised: Arc::default(),
+            unread: Arc::default(),
             consumer: None,
         };
         Ok((installed, Assembled { plan, connection }))
@@ -151,8 +154,13 @@ impl Installed {
     pub fn consume(&mut self, inbox: &Arc<Inbox>) -> Result<(), SessionError> {
         let (decoder, receiver) = (self.kernel.decoder.clone(), Arc::clone(inbox));
         let raised = Arc::clone(&self.raised);
+        let unread = Arc::clone(&self.unread);
         let receive = move |record: &[u8]| {
             let message = decoder.decode(record);
+            if message.as_ref().is_err_and(RecordError::is_of_gone) {
+                unread.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
             if let Ok(Message::Error(failure)) = &message {
                 raised.lock().unwrap_or_else(PoisonError::into_inner).note(&decoder, record, failure);
             }
@@ -174,6 +182,7 @@ impl Installed {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counters = self.kernel.counters()?;
         raised.name(&self.kernel.decoder, &mut counters);
+        counters.lost_events += self.unread.load(Ordering::Relaxed);
         Ok(counters)
     }
 

@@ -241,33 +241,37 @@ impl Session {
         Ok(())
     }
 
+    /// The program that runs, and those before it of which there may still be records.
+    fn generations(&self) -> impl Iterator<Item = &Installed> {
+        self.retired.iter().map(|retired| &retired.installed).chain([&self.installed])
+    }
+
     /// Shows what is left in the rings, if `show`, and the last counters. Where the program `goes_on`, there may always be more in them.
     fn finish(&mut self, show: bool, goes_on: bool) -> Result<(), SessionError> {
         let deadline = Instant::now() + LAST_EVENTS;
         // Of a function that is at work no more is heard.
         let mut result = self.leave_batch();
-        for message in self.again.drain(..).filter(|_| show) {
-            result = result.and_then(|()| self.audience.message(&message));
+        for message in std::mem::take(&mut self.again).into_iter().filter(|_| show) {
+            result = result.and_then(|()| self.say(&message));
         }
-        let generations = || self.retired.iter().map(|retired| &retired.installed).chain([&self.installed]);
-        generations().for_each(Installed::end_events);
+        self.generations().for_each(Installed::end_events);
         self.frames.end();
         while !goes_on || Instant::now() < deadline {
-            let ended = generations().all(Installed::events_have_ended) && self.frames.have_ended();
+            let ended = self.generations().all(Installed::events_have_ended) && self.frames.have_ended();
             match self.inbox.next(Duration::from_millis(if ended { 0 } else { 5 }), true) {
                 Some(Incoming::Message(message)) if show && result.is_ok() => {
                     let shown = message.map_err(SessionError::from);
-                    result = shown.and_then(|message| self.audience.message(&message));
+                    result = shown.and_then(|message| self.say(&message));
                 }
                 // Control code that has just ended; what is at work is not waited for.
                 Some(Incoming::Lua(_, Told::Done(done))) if show && result.is_ok() => {
-                    result = done.messages.iter().try_for_each(|message| self.audience.message(message));
+                    result = done.messages.iter().try_for_each(|message| self.say(message));
                 }
                 None if ended => break,
                 _ => {}
             }
         }
-        generations().for_each(Installed::cut_events);
+        self.generations().for_each(Installed::cut_events);
         self.inbox.close();
         // Who waits for a change, or for control code, is told that nothing will come of it.
         self.changes.clear();

@@ -85,9 +85,13 @@ impl Sequences {
         greatest.get(key.bytes()).copied().unwrap_or_default().max(self.begun)
     }
 
-    fn take(&self, key: &PublicKey, sequence: u64) {
+    /// Takes a number, if it is greater than all before: another receiver may have taken one since this one has looked.
+    fn take(&self, key: &PublicKey, sequence: u64) -> bool {
         let mut greatest = self.greatest.lock().unwrap_or_else(PoisonError::into_inner);
-        greatest.insert(*key.bytes(), sequence);
+        let greatest = greatest.entry(*key.bytes()).or_default();
+        let is_new = sequence > *greatest;
+        *greatest = sequence.max(*greatest);
+        is_new
     }
 }
 
@@ -132,7 +136,9 @@ impl Receiver {
         let text = sender.add(&datagram, self.limits.size)?;
         let Some(text) = text else { return Ok(None) };
         let partial = sender.partial.take();
-        self.sequences.take(&sender.key, datagram.sequence);
+        if !self.sequences.take(&sender.key, datagram.sequence) {
+            return Err(Refusal::Replayed);
+        }
         let text = String::from_utf8(text).map_err(|_| FormatError::Text)?;
         Ok(partial.map(|partial| Update { text, ..partial.update }))
     }

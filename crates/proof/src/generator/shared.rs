@@ -21,7 +21,7 @@ impl Generator {
             return Vec::new();
         }
         let (counts, records) = (self.fresh("counts"), self.fresh("records"));
-        let has_totals = self.features.have_expanded_code() && (self.is_plain() || self.random.once_in(6));
+        let has_totals = self.features.have_expanded_code() && (self.is_plain() || self.random.once_in(20));
         let count = if has_totals { 1 + self.random.below(2) } else { 0 };
         let totals: Vec<String> = (0..count).map(|_| self.fresh("global_")).collect();
         let mut all = vec![

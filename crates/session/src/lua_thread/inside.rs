@@ -88,7 +88,9 @@ impl Thread {
             Job::RemakeFlows => control.remake_flows(&mut |report| messages.push(message(report))),
             Job::Flow(order) => answer = Some(set_flow(control, &order)),
         }
-        let due = control.turn(&mut |report| messages.push(message(report)));
+        // Another state may have taken its place meanwhile, whose timers and flows these are now.
+        let ends = self.reports.lock().unwrap_or_else(PoisonError::into_inner).ends;
+        let due = if ends { None } else { control.turn(&mut |report| messages.push(message(report))) };
         Done { messages, due, listened_to: control.listened_to(), answer }
     }
 
