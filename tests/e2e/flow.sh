@@ -211,4 +211,19 @@ eventually "late: every datagram is counted" counted
 "$MOONHOOK" flow flows | grep -q '^flows: by dport; 151 of 1000 flows' || die "late: $("$MOONHOOK" flow flows)"
 finish
 
+# A text has the local variables of the table's other functions, also where a handler has nothing but the table.
+cat >"$WORK/called.lua" <<'LUA'
+local flow = require "flow"
+local hits = map{key = "int", value = "int"}
+local flows = flow.new{key = "dport", default = function(pkt) if pkt.udp then hits[pkt.udp.dport] = (hits[pkt.udp.dport] or 0) + 1 end end}
+require("xdp").attach(function(pkt) return flows(pkt) end)
+LUA
+attach right0 "$WORK/called.lua" --netns "$RIGHT" --name flows
+echo 'function(pkt) hits[pkt.udp.dport] = (hits[pkt.udp.dport] or 0) + 100 end' >"$WORK/hits.lua"
+"$MOONHOOK" flow flows set 7001 "$WORK/hits.lua" >/dev/null || die "called: set"
+send 7001 2
+hit() { [ "$("$MOONHOOK" table flows hits get 7001)" = 200 ]; }
+eventually "called: the text counts in the script's table" hit
+finish
+
 echo "everything went as expected"

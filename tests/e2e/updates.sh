@@ -42,7 +42,8 @@ flows = flow.new{key = "dport", default = function(pkt)
   if pkt.udp and pkt.udp.dport >= 7000 then seen[1] = (seen[1] or 0) + 1 end
 end}
 HOOK_ATTACH(flows)
-updates.listen{port = 9, keys = {"operator.key.pub"}, hook = HOOK_ATTACH, name = "edge", size = 5000, HOOK_LIMIT = 100, sources = {"192.0.2.0/28"}}
+local counts = updates.listen{port = 9, keys = {"operator.key.pub"}, hook = HOOK_ATTACH, name = "edge", size = 5000, HOOK_LIMIT = 100, sources = {"192.0.2.0/28"}}
+function taken() return counts.taken end
 LUA
 cat >hooks.lua <<'LUA'
 local netfilter, tc, xdp = require "netfilter", require "tc", require "xdp"
@@ -65,6 +66,7 @@ try() {
 
     update --key operator.key dport=7001 "$run-hundred.lua"
     counted taken 1
+    eventually "the script reads what is counted" gives 'return taken()' 1
     send 7001 3
     send 7002 2
     eventually "only the flow's packets are handled by its function" gives 'return seen[1]' 302

@@ -92,6 +92,8 @@ pub(crate) fn by_name(loaded: &Loaded, shared: &[Table]) -> mlua::Result<Table> 
     let lua = &loaded.lua;
     let mut roots = loaded.handlers.clone();
     roots.extend(loaded.requests.functions());
+    // A handler may have the table alone, behind which is what its packets go through.
+    roots.extend(loaded.flows.handlers());
     roots.extend(loaded.flows.at_load_time().into_iter().flatten().map(|(_, own)| own.function));
     for script in &loaded.scripts {
         global_functions(&script.globals, &mut roots)?;

@@ -134,6 +134,11 @@ impl Flows {
         self.0.borrow_mut().tables.push(made);
     }
 
+    /// What is called for each packet, table by table.
+    pub fn handlers(&self) -> Vec<Function> {
+        self.0.borrow().tables.iter().map(|made| made.handler.clone()).collect()
+    }
+
     /// The table that a script has as `handle`.
     pub(crate) fn number_of(&self, handle: &Table) -> Option<usize> {
         let pointer = handle.to_pointer();

@@ -111,7 +111,8 @@ fn make(
     }
     let idle = idle(&option("idle")?)?;
     let handler = handler(lua, &key).map_err(said)?;
-    let handler: Function = handler.call((call, number, default, function)).map_err(said)?;
+    let error: Function = lua.globals().raw_get("error").map_err(said)?;
+    let handler: Function = handler.call((call, number, default, function, error)).map_err(said)?;
     let handle = handle(lua, methods, &handler).map_err(said)?;
     let globals = globals.clone();
     Ok(Made { name, key, capacity, idle, handle, handler, globals, flows: Default::default() })
@@ -168,6 +169,10 @@ fn handle(lua: &Lua, methods: &Table, handler: &Function) -> mlua::Result<Table>
     let metatable = lua.create_table()?;
     metatable.raw_set("__index", methods)?;
     metatable.raw_set("__metatable", false)?;
+    let error: Function = lua.globals().raw_get("error")?;
+    let assigned =
+        lua.load("local error = ... return function() error(\"flows are set by ':set(key, f)'\", 2) end");
+    metatable.raw_set("__newindex", assigned.set_name("=moonhook").call::<Function>(error)?)?;
     let called = lua.load("local handler = ... return function(_, ...) return handler(...) end");
     metatable.raw_set("__call", called.set_name("=moonhook").call::<Function>(handler)?)?;
     let handle = lua.create_table()?;

@@ -84,5 +84,5 @@ return function(options, take)
     if what then count(what) end
     if problem then error(problem, 0) end
   end
-  return handler, receive
+  return handler, receive, updates
 end

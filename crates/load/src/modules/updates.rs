@@ -44,14 +44,14 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         let make: Function = chunk.call((&own[0], &own[1], &monotonic)).map_err(said)?;
         let taking = Taking::new(&options, registry.flows.clone());
         let take = lua.create_function(move |lua, payload| taking.take(lua, payload)).map_err(said)?;
-        let (handler, receive): (Function, Function) =
+        let (handler, receive, counts): (Function, Function, Table) =
             make.call((options.table(lua).map_err(said)?, take)).map_err(said)?;
         registry.requests.add(Request::Listen { event: EVENT.to_vec(), function: receive });
         for (number, point) in points.into_iter().enumerate() {
             let function: Function = handler.call(verdict(point.hook)?).map_err(said)?;
             registry.handlers.all.borrow_mut().insert(earlier + number, Registration { point, function });
         }
-        Ok(Value::Nil)
+        Ok(Value::Table(counts))
     })?;
     table.raw_set(key(LISTEN), listen)?;
     Ok(table)

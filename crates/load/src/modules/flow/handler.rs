@@ -4,12 +4,13 @@ use mlua::{Function, Lua};
 use moonhook_flows::{Field, KeyKind};
 
 /// A function that makes the handler: what is called for each packet, given what calls the flow's function, the table's number, the
-/// function for other packets and the one that makes keys.
+/// function for other packets, the one that makes keys, and `error`.
 pub(super) fn handler(lua: &Lua, kind: &KeyKind) -> mlua::Result<Function> {
     let body = match kind {
         KeyKind::Values => {
             // Behind the first value that is nil there is none.
-            "local a, b, c, d = key(pkt)\n if b == nil then c = nil end\n if c == nil then d = nil end\n\
+            "local a, b, c, d, e = key(pkt)\n\
+             if e ~= nil then error('a key has from one to four values', 0) end\n if b == nil then c = nil end\n if c == nil then d = nil end\n\
              if a ~= nil then CALL(a, b, c, d) END end"
                 .to_string()
         }
@@ -18,7 +19,7 @@ pub(super) fn handler(lua: &Lua, kind: &KeyKind) -> mlua::Result<Function> {
     let call = "local found, verdict = call(number, pkt, arg, ";
     let body = body.replace("CALL(", call).replace("END", "if found then return verdict end");
     let text = format!(
-        "local call, number, default, key = ...\n\
+        "local call, number, default, key, error = ...\n\
          if default then return function(pkt, arg) {body}\n return default(pkt, arg) end end\n\
          return function(pkt, arg) {body}\n end"
     );

@@ -53,7 +53,7 @@ pub(super) fn key_argument(
 
 fn key_values(kind: &KeyKind, key: &Value) -> Result<Vec<KeyValue>, KeyError> {
     match (key, kind) {
-        (Value::String(text), KeyKind::Fields(_)) => kind.parse(&text.to_string_lossy()),
+        (Value::String(text), _) => kind.parse(&text.to_string_lossy()),
         (Value::Table(table), KeyKind::Fields(fields)) if table.raw_len() == 0 => {
             let mut unknown = None;
             for (name, _) in table.pairs::<Value, Value>().flatten() {
