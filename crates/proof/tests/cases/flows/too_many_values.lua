@@ -9,8 +9,8 @@ local flows = flow.new{
     return #pkt & 1, 10, 20, 30
   end,
 }
-flows:set("0,10,20,30", function(pkt) print("even") return 2 end)
-flows:set({1, 10, 20, 30}, function(pkt) print("odd") return 2 end)
+flows:set("0,10,20,30", function(pkt) print("even") return 0 end)
+flows:set({1, 10, 20, 30}, function(pkt) print("odd") return 0 end)
 assert(flows:get{0, 10, 20, 30} and flows:get("1, 10, 20, 30"))
 local assigned, problem = pcall(function() flows[1] = print end)
 assert(not assigned and problem:find("flows are set by", 1, true))
