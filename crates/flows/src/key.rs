@@ -27,6 +27,8 @@ pub enum KeyError {
     TooMany { got: usize },
     #[error("there is no `{name}` in the key, which has {names}")]
     NoSuchField { name: String, names: String },
+    #[error("`{name}` is there twice")]
+    Twice { name: String },
     #[error("the key has no `{name}`")]
     Missing { name: &'static str },
 }
@@ -164,6 +166,11 @@ impl KeyKind {
         if let Some((name, _)) = named.iter().find(|(name, _)| fields.iter().all(|field| field.name != *name))
         {
             return Err(self.no_such_field(name));
+        }
+        let is_twice =
+            |(at, (name, _)): (usize, &(&str, &str))| named[..at].iter().any(|(other, _)| other == name);
+        if let Some(at) = named.iter().enumerate().position(is_twice) {
+            return Err(KeyError::Twice { name: named[at].0.to_string() });
         }
         let value = |field: &Field| {
             let found = named.iter().find(|(name, _)| *name == field.name);

@@ -1,7 +1,9 @@
 //! Ed25519 keys (RFC 8032) and their files: PEM as OpenSSL and others have it (RFC 8410).
 
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
-use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
+use ed25519_dalek::pkcs8::{
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes,
+};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
 /// So many bytes of a public key say which one it is.
@@ -50,7 +52,9 @@ impl SecretKey {
     /// # Errors
     /// `Secret` where the key cannot be written.
     pub fn to_pem(&self) -> Result<String, KeyError> {
-        let pem = self.0.to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::Secret)?;
+        // With the public key behind it, OpenSSL 3.0 cannot read it (RFC 5958 against RFC 8410 § 7).
+        let alone = KeypairBytes { secret_key: self.0.to_bytes(), public_key: None };
+        let pem = alone.to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::Secret)?;
         Ok(pem.as_str().to_string())
     }
 
@@ -111,6 +115,7 @@ mod tests {
         );
         assert_eq!(PublicKey::from_pem(&public).unwrap(), key.public());
         assert_eq!(key.public().sender(), [0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7]);
+        assert_eq!(key.to_pem().unwrap(), secret);
         let again = SecretKey::from_pem(&key.to_pem().unwrap()).unwrap();
         assert_eq!(again.public(), key.public());
     }

@@ -104,6 +104,7 @@ impl Flows {
             mlua::Error::SyntaxError { message, .. } => message,
             error => error.to_string(),
         })?;
+        let of_library = value.as_function().is_some_and(|function| function.info().what == "C");
         let Value::Function(function) = value else {
             return Err(format!(
                 "{}: a {} value, where a function is expected: `function(packet) … end`, or a chunk that returns one",
@@ -111,6 +112,9 @@ impl Flows {
                 value.type_name()
             ));
         };
+        if of_library {
+            return Err(format!("{}: a function of the library, where one in Lua is expected", own.name));
+        }
         self.0.borrow_mut().texts.made.insert((table, own.clone()), function.clone());
         Ok(function)
     }
@@ -170,16 +174,38 @@ fn around(lua: &Lua, (text, name): (&str, &str), names: &[String]) -> mlua::Resu
         let chunk = lua.load(whole).set_name(format!("@{name}")).set_mode(mlua::chunk::ChunkMode::Text);
         chunk.into_function()?.call::<Function>(())
     };
-    // What is wrong is said of the text as it is.
-    load(&format!("return {text}")).or_else(|_| load(text)).map_err(|error| {
+    let returned = format!("return {text}");
+    load(&returned).or_else(|_| load(text)).map_err(|error| {
+        // What is wrong is said of the text as it is.
+        let text = if is_function(text) { &returned } else { text };
         let alone = lua.load(text).set_name(format!("@{name}")).set_mode(mlua::chunk::ChunkMode::Text);
         alone.into_function().err().unwrap_or(error)
     })
 }
 
+/// Whether a text is meant to be a function, not a chunk: that is what it begins with, but for comments.
+fn is_function(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with("--")).unwrap_or_default();
+    first.strip_prefix("function").is_some_and(|rest| rest.trim_start().starts_with('('))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_in_a_text_has_the_line_where_it_is() {
+        let problem = |text: &str| around(&Lua::new(), (text, "a.lua"), &[]).unwrap_err().to_string();
+        for (text, part) in [
+            ("function(pkt)\n  local n = 1\n  n = = 2\nend", "a.lua:3: unexpected symbol near '='"),
+            ("-- Drops.\nfunction (pkt)\n  retrun 1\nend", "a.lua:3: syntax error near '1'"),
+            ("local n = 0\nreturn function(pkt) n = = 2 end", "a.lua:2: unexpected symbol near '='"),
+            ("functions(", "a.lua:1: unexpected symbol near <eof>"),
+        ] {
+            assert!(problem(text).contains(part), "{text}: {}", problem(text));
+        }
+    }
 
     #[test]
     fn texts_are_forgotten_when_no_table_has_them() {
