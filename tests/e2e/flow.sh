@@ -226,4 +226,44 @@ hit() { [ "$("$MOONHOOK" table flows hits get 7001)" = 200 ]; }
 eventually "called: the text counts in the script's table" hit
 finish
 
+# What a flow is given while a reload is under way, it has from then on: no packet goes to the default in between.
+cat >"$WORK/held.lua" <<'LUA'
+local flow = require "flow"
+missed = 0
+flows = flow.new{key = "dport", capacity = 1000, default = function(pkt)
+  if pkt.udp and pkt.udp.dport == 7777 then missed = missed + 1 end
+end}
+require("xdp").attach(flows)
+LUA
+attach right0 "$WORK/held.lua" --netns "$RIGHT" --name flows
+lua 'for i = 1, 100 do flows:set(8000 + i, "function(pkt) return 2 end -- " .. i) end' >/dev/null
+echo 'function(pkt) return 1 end' >"$WORK/one.lua"
+for number in 1 2 3; do
+    "$MOONHOOK" reload flows >/dev/null &
+    RELOAD=$!
+    sleep 0.2
+    "$MOONHOOK" flow flows set 7777 "$WORK/one.lua" >/dev/null || die "held: set"
+    send 7777 2000
+    wait "$RELOAD" || die "held: reload $number"
+    eventually "held: no packet misses its function" gives 'missed' 0
+    "$MOONHOOK" flow flows delete 7777 || die "held: delete"
+done
+finish
+
+# By another function that makes keys, the same values are other keys.
+cat >"$WORK/keyed.lua" <<'LUA'
+local flow = require "flow"
+flows = flow.new{key = function(pkt) return pkt.udp and pkt.udp.dport end}
+require("xdp").attach(flows)
+LUA
+attach right0 "$WORK/keyed.lua" --netns "$RIGHT" --name flows
+echo 'function(pkt) return 1 end' >"$WORK/one.lua"
+"$MOONHOOK" flow flows set 7001 "$WORK/one.lua" >/dev/null || die "keyed: set"
+"$MOONHOOK" reload flows >"$WORK/reload.out" || die "keyed: reload"
+grep -q '^  flows flows: 1 kept' "$WORK/reload.out" || die "keyed: $(cat "$WORK/reload.out")"
+sed -i 's/udp.dport end/udp.sport end/' "$WORK/keyed.lua"
+"$MOONHOOK" reload flows >"$WORK/reload.out" || die "keyed: reload with another key"
+grep -q '^  flows flows: 0 kept, 1 lost: .*such keys' "$WORK/reload.out" || die "keyed: $(cat "$WORK/reload.out")"
+finish
+
 echo "everything went as expected"

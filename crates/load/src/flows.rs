@@ -19,6 +19,8 @@ use texts::Texts;
 pub(crate) struct Made {
     pub name: String,
     pub key: KeyKind,
+    /// [`FlowTable::key_code`].
+    pub key_code: Vec<u8>,
     pub capacity: u32,
     pub idle: Option<u32>,
     /// What the script has of it.
@@ -204,6 +206,7 @@ impl Flows {
         let table = |made: &Made| FlowTable {
             name: made.name.clone(),
             key: made.key.clone(),
+            key_code: made.key_code.clone(),
             capacity: made.capacity,
             idle: made.idle,
             functions: Vec::new(),

@@ -8,7 +8,7 @@ use crate::SessionError;
 use crate::announce;
 use crate::generation::{Next, NextGeneration};
 use crate::lists::is_like;
-use crate::lua_thread::{LuaId, LuaThread, Prepared, Sources};
+use crate::lua_thread::{CatchUp, Job, LuaId, LuaThread, Prepared, Sources};
 use crate::making::{Blueprint, Heritage, Made, Order};
 use crate::service::failure;
 use crate::session::Session;
@@ -51,6 +51,12 @@ enum Begun {
     Reload(Box<NextGeneration>),
     Connecting(Box<Next>),
     List { table: String, list: SharedTable, entries: u64 },
+}
+
+impl Making {
+    fn is_connecting(&self, id: LuaId) -> bool {
+        matches!(&self.begun, Begun::Connecting(next) if next.generation.thread.id() == id)
+    }
 }
 
 impl Session {
@@ -132,6 +138,7 @@ impl Session {
 
     fn give_up_making(&mut self, error: &SessionError) -> Result<(), SessionError> {
         let reply = self.making.take().and_then(|making| making.reply);
+        self.control.hold(false);
         self.refused(error, reply)?;
         self.next_change()
     }
@@ -160,15 +167,36 @@ impl Session {
         self.end_making(answer, reply)
     }
 
-    /// The Lua state of a generation on its way is connected with its program, which takes the place of the present one.
+    /// Whether a generation on its way is being connected on that thread.
+    pub(crate) fn is_connecting(&self, id: LuaId) -> bool {
+        self.making.as_ref().is_some_and(|making| making.is_connecting(id))
+    }
+
+    /// The Lua state of a generation on its way is connected with its program, which takes the place of the present one; but before that, it
+    /// takes over what has become of flows meanwhile.
     pub(crate) fn connected(
         &mut self,
         id: LuaId,
         outcome: Result<(), SessionError>,
     ) -> Result<(), SessionError> {
-        let is_it = |making: &mut Making| matches!(&making.begun, Begun::Connecting(next) if next.generation.thread.id() == id);
-        let Some(Making { begun, reply, since, .. }) = self.making.take_if(is_it) else { return Ok(()) };
-        let Begun::Connecting(next) = begun else { return Ok(()) };
+        let taken = self.making.take_if(|making| making.is_connecting(id));
+        let Some(Making { begun, reply, since, .. }) = taken else { return Ok(()) };
+        let Begun::Connecting(mut next) = begun else { return Ok(()) };
+        let has_flows = self.installed.flows.is_some() && next.installed.flows.is_some();
+        let outcome = match outcome {
+            Ok(()) if has_flows && !std::mem::replace(&mut next.has_caught_up, true) => {
+                match next.generation.thread.work(Job::CatchUp(CatchUp::Before)) {
+                    Ok(()) => {
+                        self.control.hold(true);
+                        let begun = Begun::Connecting(next);
+                        self.making = Some(Making { begun, reply, since, thread: None });
+                        return Ok(());
+                    }
+                    error => error,
+                }
+            }
+            outcome => outcome,
+        };
         let entries = next.generation.entries;
         let reloaded = outcome.and_then(|()| self.replace(*next, since));
         let answer = reloaded.map(|reloaded| match entries {
@@ -185,6 +213,7 @@ impl Session {
         answer: Result<Value, SessionError>,
         reply: Option<Reply>,
     ) -> Result<(), SessionError> {
+        self.control.hold(false);
         match (answer, reply) {
             (Ok(answer), Some(reply)) => reply.send(Ok(answer)),
             (Ok(_), None) => {}

@@ -2,7 +2,7 @@
 
 use crate::SessionError;
 use crate::installed::Installed;
-use crate::lua_thread::{Done, Job, LuaId, LuaThread, Sources, Told, event_of};
+use crate::lua_thread::{CatchUp, Done, Job, LuaId, LuaThread, Sources, Told, event_of};
 use crate::session::Session;
 use moonhook_control::{CallError, Connection, ControlError};
 use moonhook_daemon::{Answer, Executed, Failure, Reply};
@@ -33,8 +33,10 @@ pub struct ControlCode {
     listened_to: BTreeSet<Vec<u8>>,
     /// Code that waits to be carried out, and functions of flows.
     waiting: VecDeque<(Job, Reply)>,
-    /// What has become of flows of the program before is to be taken over; whether for the last time.
-    catches_up: Option<bool>,
+    /// What has become of flows of the program before is to be taken over.
+    catches_up: Option<CatchUp>,
+    /// It gets nothing to do: a new state takes over its flows, and what waits.
+    is_held: bool,
     /// Functions of flows are to be made once more.
     remakes: bool,
     beginnings: u32,
@@ -76,6 +78,7 @@ impl ControlCode {
             listened_to: BTreeSet::new(),
             waiting: VecDeque::new(),
             catches_up: None,
+            is_held: false,
             remakes: false,
             beginnings: 0,
         }
@@ -94,7 +97,7 @@ impl ControlCode {
             (State::Busy(work), Some(thread)) => Some(RetiredControl { thread, reply: work.reply }),
             _ => None,
         };
-        self.catches_up = Some(retired.is_none());
+        self.catches_up = Some(if retired.is_none() { CatchUp::Last } else { CatchUp::Behind });
         if retired.is_some() {
             self.state = State::Waiting(Instant::now() + OVERLAP);
         }
@@ -103,7 +106,7 @@ impl ControlCode {
 
     /// What the program before has made of its flows can be taken over for the last time.
     fn catch_up(&mut self) {
-        self.catches_up = Some(true);
+        self.catches_up = Some(CatchUp::Last);
         if matches!(self.state, State::Waiting(_)) {
             self.state = State::Idle;
         }
@@ -119,14 +122,19 @@ impl ControlCode {
         if let State::Waiting(until) = self.state {
             return Some(until);
         }
-        let is_idle = matches!(self.state, State::Idle) && self.thread.is_some();
+        let is_idle = matches!(self.state, State::Idle) && self.thread.is_some() && !self.is_held;
         is_idle.then(|| self.due.map_or(soon, |due| due.min(soon)))
     }
 
     /// Whether messages of handlers may come: they are shown in the order in which they came, with what control code says of them in
     /// between.
     pub fn takes_messages(&self) -> bool {
-        matches!(self.state, State::Idle)
+        matches!(self.state, State::Idle) && !self.is_held
+    }
+
+    /// Gives it nothing to do until it is let go, or its place is taken.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// Gives it what waits or is due.
@@ -134,10 +142,12 @@ impl ControlCode {
         if matches!(self.state, State::Waiting(until) if until <= Instant::now()) {
             self.state = State::Idle;
         }
-        let (State::Idle, Some(thread)) = (&self.state, &mut self.thread) else { return Ok(()) };
-        if let Some(is_last) = self.catches_up.take() {
+        let (State::Idle, Some(thread), false) = (&self.state, &mut self.thread, self.is_held) else {
+            return Ok(());
+        };
+        if let Some(when) = self.catches_up.take() {
             self.state = State::Busy(Work::default());
-            return thread.work(Job::CatchUp { is_last });
+            return thread.work(Job::CatchUp(when));
         }
         if std::mem::take(&mut self.remakes) {
             self.state = State::Busy(Work::default());
@@ -241,6 +251,10 @@ impl Session {
                 let messages = self.control.done(*done);
                 messages.iter().try_for_each(|message| self.say(message))
             }
+            Told::Done(done) if self.is_connecting(id) => {
+                done.messages.iter().try_for_each(|message| self.say(message))?;
+                self.connected(id, Ok(()))
+            }
             Told::Done(done) => self.retired_done(id, *done),
             Told::Loaded(prepared) if self.control.is(id) => match prepared {
                 Ok(prepared) if prepared.fingerprint == self.control.fingerprint => self.begin_control(),
@@ -252,11 +266,18 @@ impl Session {
         }
     }
 
+    /// The state before, which has what the present one takes over, has come to its end when all have.
+    fn catch_up_behind_all(&mut self) {
+        if self.retired_control.is_empty() {
+            self.control.catch_up();
+        }
+    }
+
     fn retired_done(&mut self, id: LuaId, done: Done) -> Result<(), SessionError> {
         let at = self.retired_control.iter().position(|retired| retired.thread.id() == id);
         let Some(at) = at else { return Ok(()) };
         let RetiredControl { thread, reply } = self.retired_control.swap_remove(at);
-        self.control.catch_up();
+        self.catch_up_behind_all();
         if let Some(reply) = reply {
             reply.send(done.answer.unwrap_or(Ok(Value::Null)));
         }
@@ -328,17 +349,17 @@ impl Session {
             return self.leave_control_off(&error.to_string());
         }
         let limit = moonhook_control::Options::default().time_limit;
+        let before = self.retired_control.len();
         self.retired_control.retain_mut(|retired| {
             let overruns = retired.thread.exceeds(limit);
             if overruns {
                 retired.thread.leave_behind();
             }
-            let stays = !overruns && !retired.thread.has_ended();
-            if !stays {
-                self.control.catch_up();
-            }
-            stays
+            !overruns && !retired.thread.has_ended()
         });
+        if self.retired_control.len() < before {
+            self.catch_up_behind_all();
+        }
         if !self.control.overruns() {
             return Ok(());
         }

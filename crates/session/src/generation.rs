@@ -24,4 +24,6 @@ pub struct Next {
     pub installed: Installed,
     /// What it takes over.
     pub plan: Inheritance,
+    /// It has taken over what had become of flows while it was connected.
+    pub has_caught_up: bool,
 }

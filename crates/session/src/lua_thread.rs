@@ -65,10 +65,19 @@ pub enum Job {
     Flow(FlowOrder),
     /// Makes all functions of flows once more, because the program has other maps.
     RemakeFlows,
-    /// Takes over what has become of the flows of the program before; whether for the last time.
-    CatchUp {
-        is_last: bool,
-    },
+    /// Takes over what has become of the flows of the program before.
+    CatchUp(CatchUp),
+}
+
+/// When flows are taken over that others have changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatchUp {
+    /// Right before the program takes the place of the one before: timers are not due yet.
+    Before,
+    /// While the state before may be at work.
+    Behind,
+    /// For the last time.
+    Last,
 }
 
 /// The function that a flow is to get.

@@ -30,12 +30,12 @@ impl Session {
             Installed::assemble(program, files, &self.options.interfaces)?;
         let earlier = self.installed.flows.as_ref().map(|(tables, _)| Arc::clone(tables));
         generation.thread.begin_connecting(connection.with_earlier_flows(earlier))?;
-        Ok(Next { generation, installed, plan })
+        Ok(Next { generation, installed, plan, has_caught_up: false })
     }
 
     /// Puts a new generation in the place of the present one.
     pub(crate) fn replace(&mut self, next: Next, since: Instant) -> Result<Reloaded, SessionError> {
-        let Next { generation, installed: mut next, plan } = next;
+        let Next { generation, installed: mut next, plan, .. } = next;
         let NextGeneration { thread, sources, settings, fingerprint, .. } = generation;
         let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;

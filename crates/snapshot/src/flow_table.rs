@@ -9,6 +9,9 @@ pub struct FlowTable {
     /// What a person calls it.
     pub name: String,
     pub key: KeyKind,
+    /// The code of the script's function that makes keys, without lines; empty where it is fields that do. By another one, the same values are other
+    /// keys.
+    pub key_code: Vec<u8>,
     /// Flows at most.
     pub capacity: u32,
     /// A flow without a packet for so many ticks is removed; `None`: none is.

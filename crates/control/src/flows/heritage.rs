@@ -84,9 +84,10 @@ impl Control {
                 });
                 now.push((key, (entry, is_taken)));
             }
-            for ((_, key), (_, is_taken)) in heritage.seen.extract_if(|(of, _), _| *of == number) {
-                if is_taken {
-                    owner.tables().remove(table, &key);
+            for ((_, key), (then, is_taken)) in heritage.seen.extract_if(|(of, _), _| *of == number) {
+                let mut tables = owner.tables();
+                if is_taken && !tables.is_changed(table, &key, Some(&then)) {
+                    tables.remove(table, &key);
                 }
             }
             heritage.seen.extend(now);
@@ -124,9 +125,20 @@ impl Control {
                 }
                 Ok(is_taken)
             }
-            _ => {
+            then => {
+                let key = &entry.flow.key;
+                let then = then.filter(|(_, is_taken)| *is_taken).map(|(then, _)| then);
+                if owner.tables().is_changed(table, key, then.as_ref()) {
+                    owner.tables().add_counts(table, &flow);
+                    return Ok(true);
+                }
                 let late = FlowEntry { flow, ..entry.clone() };
-                self.take_over(owner, table, &late, refused).map(|()| true)
+                let taken = self.take_over(owner, table, &late, refused);
+                if taken.is_err() && then.is_some() {
+                    // What it had before is not what it was given.
+                    owner.tables().remove(table, key);
+                }
+                taken.map(|()| true)
             }
         }
     }
@@ -191,6 +203,15 @@ impl Control {
                 report(Report::Error(CallError { message, traceback: Vec::new() }));
             }
         }
+    }
+}
+
+impl FlowTables {
+    /// Whether somebody has given a flow another function here than it was taken over with (`then`; `None`: it was not): that is newer than what
+    /// the earlier program's control code does yet.
+    fn is_changed(&self, table: usize, key: &[u64], then: Option<&FlowEntry>) -> bool {
+        let others = |now: &FlowEntry| !now.is_first && then.is_none_or(|then| now.content != then.content);
+        self.get(table, key).as_ref().is_some_and(others)
     }
 }
 

@@ -277,8 +277,10 @@ impl FlowTables {
 
     /// The number of the table that is like one of another script, if there is one.
     fn like(&self, other: &Description) -> Option<usize> {
-        let is_like =
-            |own: &Table| (&own.description.name, &own.description.key) == (&other.name, &other.key);
+        let is_like = |Table { description, .. }: &Table| {
+            (&description.name, &description.key, &description.key_code)
+                == (&other.name, &other.key, &other.key_code)
+        };
         self.tables.iter().position(is_like)
     }
 

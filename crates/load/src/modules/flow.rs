@@ -110,12 +110,13 @@ fn make(
         return Err(bad(&format!("there is another flow table '{name}'")));
     }
     let idle = idle(&option("idle")?)?;
+    let key_code = function.as_ref().map(|function| function.dump(true)).unwrap_or_default();
     let handler = handler(lua, &key).map_err(said)?;
     let error: Function = lua.globals().raw_get("error").map_err(said)?;
     let handler: Function = handler.call((call, number, default, function, error)).map_err(said)?;
     let handle = handle(lua, methods, &handler).map_err(said)?;
     let globals = globals.clone();
-    Ok(Made { name, key, capacity, idle, handle, handler, globals, flows: Default::default() })
+    Ok(Made { name, key, key_code, capacity, idle, handle, handler, globals, flows: Default::default() })
 }
 
 /// What keys are made of, and the script's function if it is one.

@@ -1,7 +1,7 @@
 //! What the thread that has a Lua state does: load time, and one job after another.
 
 use super::frames::{Objects, hand_over};
-use super::{Done, FlowOrder, Job, LuaId, Order, Prepared, Reports, Sources, Told};
+use super::{CatchUp, Done, FlowOrder, Job, LuaId, Order, Prepared, Reports, Sources, Told};
 use crate::SessionError;
 use crate::inbox::Inbox;
 use moonhook_control::{Connection, Control, ControlError, Options, Report};
@@ -77,20 +77,22 @@ impl Thread {
 
     fn work(&self, control: &mut Control, job: Job, objects: &Objects) -> Done {
         let mut messages = Vec::new();
-        let mut answer = None;
+        let (mut answer, mut is_before) = (None, false);
         match job {
             Job::Turn => {}
             Job::Events(events) => self.events(control, &events, objects),
             Job::Exec(code) => answer = Some(Ok(json!(exec(control, &code)))),
-            Job::CatchUp { is_last } => {
-                control.catch_up(is_last, &mut |report| messages.push(message(report)));
+            Job::CatchUp(when) => {
+                is_before = when == CatchUp::Before;
+                control.catch_up(when == CatchUp::Last, &mut |report| messages.push(message(report)));
             }
             Job::RemakeFlows => control.remake_flows(&mut |report| messages.push(message(report))),
             Job::Flow(order) => answer = Some(set_flow(control, &order)),
         }
         // Another state may have taken its place meanwhile, whose timers and flows these are now.
         let ends = self.reports.lock().unwrap_or_else(PoisonError::into_inner).ends;
-        let due = if ends { None } else { control.turn(&mut |report| messages.push(message(report))) };
+        let due =
+            if ends || is_before { None } else { control.turn(&mut |report| messages.push(message(report))) };
         Done { messages, due, listened_to: control.listened_to(), answer }
     }
 
