@@ -164,9 +164,7 @@ impl FlowCompiler {
         }
         let keys = maps::zeros_section(&maps::flow_keys(table));
         for name in COMMON.into_iter().chain([keys.as_str()]) {
-            let sections = |map: &Map| [maps::data_section(&map.name), maps::zeros_section(&map.name)];
-            let is_there =
-                |map: &Map| map.name == name || sections(map).iter().any(|section| section == name);
+            let is_there = |map: &Map| maps::goes_by(&map.name, name);
             if let Some(map) = maps.get(name).filter(|_| module.maps.iter().any(is_there)) {
                 common.push((name.to_string(), map.as_fd()));
             }

@@ -58,9 +58,7 @@ pub fn install_raw<'a>(
 
 /// The map that takes the place of a module's own.
 fn find<'m>(common: &'m Maps<'_>, map: &Map) -> Option<BorrowedFd<'m>> {
-    let sections = [maps::data_section(&map.name), maps::zeros_section(&map.name)];
-    let is_it = |name: &str| name == map.name || sections.iter().any(|section| name == section);
-    common.iter().find(|(name, _)| is_it(name)).map(|(_, fd)| fd.as_fd())
+    common.iter().find(|(name, _)| maps::goes_by(&map.name, name)).map(|(_, fd)| fd.as_fd())
 }
 
 fn load(

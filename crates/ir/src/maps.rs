@@ -79,6 +79,11 @@ pub fn zeros_section(name: &str) -> String {
 
 const ZEROS: &str = ".bss.";
 
+/// Whether a map or data section of the module goes by that name, as such or in an object.
+pub fn goes_by(map: &str, name: &str) -> bool {
+    name == map || name == data_section(map) || name == zeros_section(map)
+}
+
 /// An interface that the script names, in the section [`PORTS`]: 16 bytes of its name, ended by zeros (or of a colon and its number, which is
 /// no name), its number (`u32`; 0 while there is none), and where the script names it: 8 bits of the source, 24 of the line. Integers are in the machine's byte order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -170,6 +175,16 @@ mod tests {
             (GROUPS, sections::GROUPS),
         ];
         assert!(both.iter().all(|(name, section)| data_section(name) == *section && is_taken(name)));
+        let keys = flow_keys(3);
+        for (name, goes) in [
+            ("flow_keys3", true),
+            (".data.flow_keys3", true),
+            (".bss.flow_keys3", true),
+            (".bss.flow_keys4", false),
+        ] {
+            assert_eq!(goes_by(&keys, name), goes, "{name}");
+        }
+        assert!(is_of_flows(&zeros_section(&keys)) && !is_of_flows(sections::STATE));
     }
 
     #[test]

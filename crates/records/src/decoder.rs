@@ -215,6 +215,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn records_of_a_function_that_is_gone_are_told_from_wrong_ones() {
+        let text = || decoder(EventKind::Print, 3, vec![Piece::Text(b"hello".to_vec())]);
+        let (script, first) = (text(), 3 * EVENTS_OF_FUNCTION);
+        let mut of_function = record(&[], b"");
+        of_function[..4].copy_from_slice(&first.to_ne_bytes());
+        script.add_function(first, text());
+        assert_eq!(script.decode(&of_function), Ok(Message::Print(Text::whole(b"hello".to_vec()))));
+        script.forget_function(first);
+        assert!(script.decode(&of_function).is_err_and(|error| error.is_of_gone()));
+        assert!(script.decode(&[0]).is_err_and(|error| !error.is_of_gone()));
+    }
+
+    #[test]
     fn errors_have_position_and_traceback() {
         let positioned = decoder(EventKind::Error, 7, vec![Piece::Text(b"bad".to_vec())]);
         let Ok(Message::Error(failure)) = positioned.decode(&record(&[], b"")) else { panic!("no error") };

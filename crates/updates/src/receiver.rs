@@ -194,6 +194,16 @@ impl Partial {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two receivers may have looked at the greatest number before either takes one.
+    #[test]
+    fn the_greatest_number_never_goes_back() {
+        let sequences = Sequences::since(SystemTime::UNIX_EPOCH);
+        let key = SecretKey::of_seed(&[1; 32]).public();
+        let taken = [11, 10, 11, 12].map(|number| sequences.clone().take(&key, number));
+        assert_eq!(taken, [true, false, false, true]);
+        assert_eq!(sequences.greatest(&key), 12);
+    }
     use crate::keys::SecretKey;
     use crate::update::Operation;
 
