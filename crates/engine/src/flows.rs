@@ -63,13 +63,12 @@ impl FlowCompiler {
             return Ok(None);
         }
         let (mut parts, mut points, mut callers) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, table) in snapshot.flows.iter().enumerate() {
+        for number in 0..snapshot.flows.len() {
             let calls: Vec<&FlowCalls> = module.flows.iter().filter(|calls| calls.table == number).collect();
             points.push(points_of(snapshot, &calls));
-            let layout = table.layout();
             let caller = |calls: &&FlowCalls| {
-                let FlowCalls { says_entry, says_headers, program, .. } = **calls;
-                (Caller { table: number, layout, says_entry, says_headers }, program)
+                let FlowCalls { is_undisturbed, says_headers, program, .. } = **calls;
+                (Caller { is_undisturbed, says_headers }, program)
             };
             callers.push(calls.iter().map(caller).collect());
             parts.push(part(module, program, &calls)?);
@@ -90,9 +89,10 @@ impl FlowCompiler {
             callers: Vec::new(),
         };
         let is_alone = snapshot.hooks().len() == 1 && module.arena().is_none();
-        let is_told = |callers: &Vec<(Caller, usize)>| callers.iter().all(|(caller, _)| caller.says_entry);
+        let is_undisturbed =
+            |callers: &Vec<(Caller, usize)>| callers.iter().all(|(caller, _)| caller.is_undisturbed);
         let is_left = module.flows.iter().all(|calls| calls.leaves_region);
-        let region = region_size(module).filter(|_| is_alone && is_left && callers.iter().all(is_told));
+        let region = region_size(module).filter(|_| is_alone && is_left && callers.iter().all(is_undisturbed));
         // What is asked of the machine is asked once.
         let settings = Settings {
             count_verdicts: false,

@@ -36,8 +36,9 @@ pub struct FlowCalls {
     pub keys: MapId,
     /// The programs that the functions are, by the numbers that the table has of them.
     pub functions: MapId,
-    /// Functions are told which entry of the table they are called for, and where headers are ([`crate::maps::flow_told`]).
-    pub says_entry: bool,
+    /// No other program comes between it and a function on the same CPU.
+    pub is_undisturbed: bool,
+    /// Functions are told where headers are ([`crate::maps::flow_told`]).
     pub says_headers: bool,
     /// Nothing in the program's region is needed after a call.
     pub leaves_region: bool,

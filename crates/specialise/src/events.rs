@@ -140,11 +140,23 @@ impl Context<'_> {
         let id = self.code.function.block(block).params[0];
         self.state.block = Some(block);
         self.state.facts = crate::state::Facts::default();
-        self.count_flow_error();
         self.send_bare(id)?;
+        self.end_failed()
+    }
+
+    /// Ends the program with the verdict for errors.
+    pub fn end_failed(&mut self) -> Result<()> {
+        self.tell_failure()?;
         let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.target.hook).into()));
         self.terminate(ir::Terminator::Jump(ir::Target::new(self.target.exit_block, vec![verdict])));
         Ok(())
+    }
+
+    /// An error that was sent to people already is counted, and raised.
+    pub fn fail_again(&mut self, message: &str) -> Result<()> {
+        let id = self.event(EventKind::Error, vec![Piece::Text(message.as_bytes().to_vec())], false);
+        self.count_event(id);
+        self.around.fail_again(self, message)
     }
 
     /// Sends a record without arguments, which is made on the stack.

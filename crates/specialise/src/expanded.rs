@@ -72,10 +72,11 @@ impl Surroundings for Expanded {
         let id = context.event(EventKind::Error, message.pieces, message.positioned);
         context.count_event(id);
         context.send(id, arguments)?;
-        context.count_flow_error();
-        let verdict = context.value(Word::Imm(context.options.on_error.verdict(context.target.hook).into()));
-        context.terminate(ir::Terminator::Jump(ir::Target::new(context.target.exit_block, vec![verdict])));
-        Ok(())
+        context.end_failed()
+    }
+
+    fn fail_again(&self, context: &mut Context<'_>, _: &str) -> Result<()> {
+        context.end_failed()
     }
 
     fn argument_error(&self, context: &mut Context<'_>, _: (usize, &str), message: Message) {

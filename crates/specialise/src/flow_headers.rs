@@ -1,17 +1,19 @@
-//! What a program tells the function of a flow: where the IP header is, which it has found already, and which entry of the flow table it is.
+//! What a program tells the function of a flow, and what it is told: where the IP header is, which it has found already; and whether the
+//! function has failed.
 //!
 //! It lies in memory of the CPU, since the function is a program of its own, which has nothing in common with the one that calls it but the
-//! packet and maps. So it is only told where no other packet can come between: at hooks whose programs are not interrupted.
+//! packet and maps. Where the header is, is only told where no other packet can come between: at hooks whose programs are not interrupted.
+//! That a function has failed is said by the address of its context, which no other packet has at that time, so that it is said at all hooks.
 
 use crate::context::{Context, Result};
 use crate::flows::KEY_SLOT;
 use crate::shared::map_calls::lookup;
+use crate::state::State;
 use crate::value::Word;
-use moonhook_flows::Layout;
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, PathState, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
-use moonhook_packet::Key;
+use moonhook_ir::{CompareOp, Op, Size};
+use moonhook_packet::{Key, Machine};
 
 /// No place in a packet where a header is exceeds this: eight extension headers of 2,048 bytes behind the fixed ones.
 const PLACE: i64 = 0x7fff;
@@ -20,8 +22,11 @@ const PLACE: i64 = 0x7fff;
 const HEADER: &str = "ip";
 const MOST: [i64; 7] = [0xf, PLACE, PLACE, 0xff, 0xffff, 1, PLACE];
 
-/// Where the entry's number is, behind the words of the header.
-const ENTRY: i16 = 8 * MOST.len() as i16;
+/// Where the context of the packet is whose function has failed, behind the words of the header.
+const FAILED: i16 = 8 * MOST.len() as i16;
+
+/// The error of a program whose flow's function has failed. The function has sent its own already, so that this one is counted only.
+pub const FUNCTION_FAILED: &str = "the function of a flow has failed";
 
 /// Bytes in all.
 const SIZE: u32 = 64;
@@ -29,11 +34,8 @@ const SIZE: u32 = 64;
 /// What the function of a flow may count on, of the program that calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The number of the flow table.
-    pub table: usize,
-    pub layout: Layout,
-    /// It says which entry it is.
-    pub says_entry: bool,
+    /// No other program comes between it and the function on the same CPU.
+    pub is_undisturbed: bool,
     /// It says where the IP header is, and what follows it.
     pub says_headers: bool,
 }
@@ -48,31 +50,32 @@ impl Context<'_> {
             && !hook.is_trace()
     }
 
-    /// Tells the function of a flow which entry of the table it has, and where the IP header is; gives whether it says the latter.
-    pub fn tell(&mut self, entry: Word) -> Result<bool> {
-        let mut without = Vec::new();
-        let told = self.told_memory(&mut without);
-        self.store(told, ENTRY, Size::B8, entry);
+    /// Tells the function of a flow where the IP header is, if that is known; gives whether it is.
+    pub fn tell(&mut self) -> Result<bool> {
         let key = Key { name: HEADER, is_inner: false };
         let words = self.state.facts.packet.parsed(key).map(<[Word]>::to_vec).unwrap_or_default();
-        let says_headers = words.len() == MOST.len();
-        for (at, word) in (0..ENTRY).step_by(8).zip(words) {
+        if words.len() != MOST.len() {
+            return Ok(false);
+        }
+        let mut without = Vec::new();
+        let told = self.told_memory(&mut without);
+        for (at, word) in (0..FAILED).step_by(8).zip(words) {
             self.store(told, at, Size::B8, word);
         }
         // There is memory for each CPU: the other side is never taken.
         without.push(self.take_state());
         self.enter(without)?;
-        Ok(says_headers)
+        Ok(true)
     }
 
     /// Takes note of what the program has told that calls this one.
     pub fn take_told(&mut self) -> Result<()> {
         let Some(caller) = self.caller().filter(|caller| caller.says_headers) else { return Ok(()) };
-        debug_assert!(caller.says_entry);
+        debug_assert!(caller.is_undisturbed);
         let mut without = Vec::new();
         let told = self.told_memory(&mut without);
         let mut words = Vec::new();
-        for (at, most) in (0..ENTRY).step_by(8).zip(MOST) {
+        for (at, most) in (0..FAILED).step_by(8).zip(MOST) {
             let word = self.load(told, at, Size::B8, false);
             words.push(self.and(word, most));
         }
@@ -85,27 +88,38 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Counts an error of the flow whose function this is.
-    pub fn count_flow_error(&mut self) {
-        let Some(caller) = self.caller().filter(|caller| caller.says_entry) else { return };
-        if !self.state.alive() {
-            return;
+    /// Tells the program that calls this one, if that is the function of a flow, that it has failed.
+    pub fn tell_failure(&mut self) -> Result<()> {
+        if self.caller().is_none() || !self.state.alive() {
+            return Ok(());
         }
-        let (mut others, layout) = (Vec::new(), caller.layout);
+        let mut others = Vec::new();
         let told = self.told_memory(&mut others);
-        let entry = self.load(told, ENTRY, Size::B8, false);
-        let table = self.flow_memory(caller.table, layout);
-        let beyond = self.compare(CompareOp::UGe, entry, i64::from(layout.entry_count()));
-        self.leave_if(beyond, &mut others);
-        let offset = self.binary(BinaryOp::Mul, entry, layout.stride() as i64);
-        let offset = self.add(offset, layout.entries() as i64);
-        let offset = self.value(offset);
-        let base = self.emit(Op::Binary(BinaryOp::Add, table, offset.into()));
-        let (value, disp) = (self.value(Word::Imm(1)), layout.errors() as i16);
-        self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B4, base, disp, value });
+        let packet = self.program_context();
+        self.store(told, FAILED, Size::B8, packet);
         others.push(self.take_state());
-        // Paths that carry nothing meet without fail.
-        let _ = self.enter(others);
+        self.enter(others)
+    }
+
+    /// The state in which the function that was called last has failed, which gave that verdict; goes on in the others.
+    pub fn split_failed(&mut self, verdict: Word) -> Result<State> {
+        let on_error = i64::from(self.options.on_error.verdict(self.target.hook));
+        let may_have = self.compare(CompareOp::Eq, verdict, on_error);
+        let (may_have, others) = self.split(may_have);
+        self.state = may_have;
+        let mut without = vec![];
+        let told = self.told_memory(&mut without);
+        let failed = self.load(told, FAILED, Size::B8, false);
+        let packet = self.program_context();
+        let has_failed = self.compare(CompareOp::Eq, failed, packet);
+        let (failed, passed) = self.split(has_failed);
+        self.state = failed;
+        self.make_cold();
+        self.store(told, FAILED, Size::B8, 0);
+        let failed = self.take_state();
+        without.extend([others, passed]);
+        self.enter(without)?;
+        Ok(failed)
     }
 
     fn caller(&self) -> Option<Caller> {
@@ -113,7 +127,7 @@ impl Context<'_> {
     }
 
     /// The address of what is told on this CPU.
-    fn told_memory(&mut self, without: &mut Vec<crate::state::State>) -> ir::Value {
+    fn told_memory(&mut self, without: &mut Vec<State>) -> ir::Value {
         let definition = ir::MapDefinition {
             map_type: ir::MapType::PerCpuArray,
             key_size: 4,

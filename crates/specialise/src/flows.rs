@@ -7,6 +7,7 @@
 
 use crate::Options;
 use crate::context::{Context, Result, Stop};
+use crate::flow_headers::FUNCTION_FAILED;
 use crate::knowledge::{Knowledge, MOST_ATTEMPTS};
 use crate::loops::Iteration;
 use crate::region::STRINGS_START;
@@ -59,7 +60,8 @@ impl Table {
         Table { number, layout, keys, functions }
     }
 
-    /// Has the function of the flow with that key handle the packet; gives the verdict, and the states in which there is no such flow.
+    /// Has the function of the flow with that key handle the packet; gives the verdict, and the states in which there is no such flow. An error
+    /// of the function's is one of the program's.
     pub fn call_function(self, context: &mut Context<'_>, key: &[Word]) -> Result<(Word, Vec<State>)> {
         if context.target.hook.can_write() {
             context.before_packet_write()?;
@@ -70,7 +72,7 @@ impl Table {
         if !context.alive() {
             return Ok((Word::Imm(0), without));
         }
-        let says_headers = context.can_tell() && context.tell(entry)?;
+        let says_headers = context.can_tell() && context.tell()?;
         self.note_call(context, says_headers);
         let entry = self.entry(context, memory, entry, &mut without);
         let load =
@@ -91,12 +93,27 @@ impl Table {
         let (none, answered) = context.split(none);
         without.push(none);
         context.state = answered;
-        Ok((verdict(context, answer), without))
+        let verdict = verdict(context, answer);
+        let failed = context.split_failed(verdict)?;
+        let answered = std::mem::replace(&mut context.state, failed);
+        self.fail(context, entry)?;
+        context.state = answered;
+        Ok((verdict, without))
+    }
+
+    /// The function of that entry has failed: so has the program.
+    fn fail(self, context: &mut Context<'_>, entry: ir::Value) -> Result<()> {
+        if !context.alive() {
+            return Ok(());
+        }
+        let (one, disp) = (context.value(Word::Imm(1)), self.layout.errors() as i16);
+        context.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B4, base: entry, disp, value: one });
+        context.fail_again(FUNCTION_FAILED)
     }
 
     /// Notes that the program calls functions of the table.
     fn note_call(self, context: &mut Context<'_>, says_headers: bool) {
-        let (table, program, says_entry) = (self.number, context.target.program, context.can_tell());
+        let (table, program, is_undisturbed) = (self.number, context.target.program, context.can_tell());
         let leaves_region = context.leaves_region();
         let calls = &mut context.output.module.flows;
         match calls.iter_mut().find(|calls| (calls.table, calls.program) == (table, program)) {
@@ -110,7 +127,7 @@ impl Table {
                 program,
                 keys: self.keys,
                 functions: self.functions,
-                says_entry,
+                is_undisturbed,
                 says_headers,
                 leaves_region,
             }),

@@ -50,6 +50,9 @@ pub trait Surroundings {
     /// Raises an error with arguments that are known only when it happens.
     fn fail_with(&self, context: &mut Context<'_>, message: Message, arguments: &[Abs]) -> Result<()>;
 
+    /// Raises an error that was sent to people already.
+    fn fail_again(&self, context: &mut Context<'_>, message: &str) -> Result<()>;
+
     /// Raises an error about an argument: its number, and what is wrong with it. `message` says so with what the function is called,
     /// as far as that is known before packets arrive.
     fn argument_error(&self, context: &mut Context<'_>, argument: (usize, &str), message: Message);

@@ -9,7 +9,7 @@ use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua};
 
 use crate::metadata::Metadata;
-use crate::{RuntimeError, object, steps};
+use crate::{RuntimeError, object, steps, verdict};
 use moonhook_hook::Hook;
 
 /// The verdict of `handler` about `frame`, which it may change, and which stays changed also after an error. `budget`
@@ -72,32 +72,11 @@ unsafe fn protected(
         object::expire(state, packet);
         object::expire(state, argument);
         match status {
-            ffi::LUA_OK => verdict(state, hook),
+            ffi::LUA_OK => verdict::at_top(state, hook).map_err(|other| bare(other.message())),
             ffi::LUA_ERRRUN => Err(error(state, description)),
             // Errors that are not given to message handlers (no memory) or that came up in one (stack overflow).
             _ => Err(bare(text(state))),
         }
-    }
-}
-
-/// The verdict that the value on top of the stack is.
-unsafe fn verdict(state: *mut lua_State, hook: &Hook) -> Result<i32, RuntimeError> {
-    // SAFETY: reads the stack only; type names are static and ASCII.
-    unsafe {
-        if ffi::lua_isnil(state, -1) != 0 {
-            return Ok(hook.default);
-        }
-        if hook.takes_booleans() && ffi::lua_type(state, -1) == ffi::LUA_TBOOLEAN {
-            return Ok(ffi::lua_toboolean(state, -1));
-        }
-        if ffi::lua_isinteger(state, -1) == 0 {
-            let name = ffi::lua_typename(state, ffi::lua_type(state, -1));
-            let name = std::ffi::CStr::from_ptr(name).to_string_lossy();
-            return Err(bare(format!("handler returned a {name} value, expected a verdict")));
-        }
-        let returned = ffi::lua_tointeger(state, -1);
-        let verdict = i32::try_from(returned).ok().filter(|verdict| hook.verdict(*verdict).is_some());
-        verdict.ok_or_else(|| bare(format!("handler returned {returned}, expected a verdict")))
     }
 }
 

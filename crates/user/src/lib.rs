@@ -14,6 +14,7 @@ mod object;
 pub mod protocol;
 mod steps;
 mod tables;
+mod verdict;
 
 use metadata::Metadata;
 use mlua::{Function, Lua, Table};
@@ -93,6 +94,7 @@ impl UserTier {
     fn from_parts(lua: Lua, handlers: Vec<Handler>, options: Options) -> Result<Self, UserError> {
         // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
         unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
+        verdict::register(&lua)?;
         if let Some(seed) = options.seed {
             lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?.call::<()>(seed)?;
         }

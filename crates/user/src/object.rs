@@ -72,6 +72,15 @@ pub(crate) unsafe fn metadata(state: *mut lua_State, index: c_int) -> Metadata {
     unsafe { data::metadata(ffi::lua_touserdata(state, index).cast()) }
 }
 
+/// The hook whose packet the value at `index` is, if it is one.
+///
+/// # Safety
+/// As for [`register`], which has run in this state; there is a value.
+pub(crate) unsafe fn hook(state: *mut lua_State, index: c_int) -> Option<&'static Hook> {
+    // SAFETY: the caller's promise.
+    unsafe { data::hook(state, index) }
+}
+
 /// The bytes of the object at `index`.
 ///
 /// # Safety

@@ -52,15 +52,19 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     Ok(table)
 }
 
+/// The name in the registry of what gives the verdict that a packet and a value are, or raises an error: whoever runs handlers puts it there.
+pub const CHECK_VERDICT: &str = "moonhook.verdict";
+
 /// What handlers call: `flow call` of the library.
 fn caller(context: &mut Context) -> mlua::Result<Function> {
     let flows = context.registry.flows.clone();
-    let find = context.lua.create_function(move |_, arguments: MultiValue| {
+    let find = context.lua.create_function(move |lua, arguments: MultiValue| {
         let mut arguments = arguments.into_iter();
         let number = arguments.next().and_then(|number| number.as_integer()).unwrap_or_default() as usize;
         let values: Vec<Value> = arguments.collect();
         let key = flows.key_kind(number).ok_or(()).and_then(|kind| words(&kind, &values).map_err(drop));
-        Ok(key.ok().and_then(|key| flows.function(number, &key)).map(|found| found.function))
+        let found = key.ok().and_then(|key| flows.function(number, &key)).map(|found| found.function);
+        Ok((found, lua.named_registry_value::<Option<Function>>(CHECK_VERDICT)?))
     })?;
     let call: Function = context.chunk::<Function>(include_str!("flow.lua"))?.call(find)?;
     context.names.add_function(CALL.name, call.clone());

@@ -7,7 +7,7 @@ pub(crate) mod attach;
 mod byteorder;
 mod cgroup;
 mod dns;
-mod flow;
+pub mod flow;
 mod ip;
 mod linux;
 mod linux_ct;

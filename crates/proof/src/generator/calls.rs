@@ -23,7 +23,9 @@ impl Generator {
         if !self.scope.handling || !self.scope.packet || !self.room(WORK_OF_HELPER) {
             return None;
         }
-        let tables: Vec<FlowTable> = self.flows.iter().filter(|table| table.calm).cloned().collect();
+        // What is caught of an error says less in the kernel.
+        let fits = |table: &&FlowTable| table.calm || self.protected == 0;
+        let tables: Vec<FlowTable> = self.flows.iter().filter(fits).cloned().collect();
         if tables.is_empty() || self.calls + self.factor > MOST {
             return None;
         }
@@ -88,7 +90,7 @@ impl Generator {
         Some(line!(format!("return {name}(pkt)")))
     }
 
-    /// Attached like functions: those that handlers do not call, and others now and then.
+    /// Attached like functions: those whose functions fail, and others now and then.
     pub(super) fn attached_tables(&mut self, attach: &[&'static str]) -> Vec<Statement> {
         let mut all = Vec::new();
         for FlowTable { name, calm, .. } in self.flows.clone() {

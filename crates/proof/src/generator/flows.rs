@@ -1,8 +1,8 @@
 //! Flow tables (docs/flows.md): what load time makes of them, functions that it sets for keys which some frames have, and what these
 //! have in common with handlers.
 //!
-//! A table is calm or wild. Handlers call calm ones, whose functions have no errors and always return a number: what a handler gets of
-//! others is not the same in both tiers. Wild ones are attached, with any function.
+//! A table is calm or wild. Functions of calm ones have no errors and always return a number; wild ones have any function. What catches an
+//! error calls calm ones only: it is told more of it in real Lua.
 
 use super::scope::Sort;
 use super::tree::{Statement, line};
@@ -12,7 +12,7 @@ use super::{Features, Generator, WORK_OF_HELPER};
 #[derive(Clone)]
 pub(super) struct FlowTable {
     pub name: String,
-    /// Handlers may call it.
+    /// Its functions have no errors.
     pub calm: bool,
     /// It may answer with what is no number: no flow has the key, and it has no default.
     pub may_be_nil: bool,

@@ -6,6 +6,7 @@ use crate::arguments::record_address;
 use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
 use crate::events::NO_MEMORY;
+use crate::flow_headers::FUNCTION_FAILED;
 use crate::loops::Iteration;
 use crate::paths::Arm;
 use crate::region::{RECORD_HEADER, RECORD_MAX};
@@ -35,14 +36,19 @@ impl Stubs<'_> {
     /// what the function is called, nothing.
     pub fn error(&mut self) -> Result<FunctionId> {
         self.make("emit_error", with_context(0), |context, _| {
-            let id = context.event(EventKind::Raised, vec![Piece::Argument("%s".into())], false);
-            context.count_event(id);
-            context.count_flow_error();
-            let record = context.start_record(id)?;
             let [error, calls] = [L_ERROR, L_TRACE].map(|field| {
                 let field = context.add(context.state_address(), field);
                 arena::load(context, field)
             });
+            context.tell_failure()?;
+            if !context.snapshot.flows.is_empty() {
+                let sent = Word::Imm(context.image_string(FUNCTION_FAILED.as_bytes()));
+                let is_sent = context.compare(CompareOp::Eq, error, sent);
+                context.fail_if(is_sent, |context| context.give(0));
+            }
+            let id = context.event(EventKind::Raised, vec![Piece::Argument("%s".into())], false);
+            context.count_event(id);
+            let record = context.start_record(id)?;
             let error = text_of_payload(context, error);
             let at = context.put_string(record, Word::Imm(RECORD_HEADER), &error, MESSAGE_END)?;
             let at = put_calls(context, record, at, calls)?;
@@ -57,7 +63,7 @@ impl Stubs<'_> {
         self.make("no_memory", with_context(0), |context, _| {
             let id = context.event(EventKind::Error, vec![Piece::Text(NO_MEMORY.as_bytes().to_vec())], false);
             context.count_event(id);
-            context.count_flow_error();
+            context.tell_failure()?;
             let id = context.value(Word::Imm(i64::from(id)));
             context.send_bare(id)?;
             context.give(0);

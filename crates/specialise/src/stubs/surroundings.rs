@@ -66,6 +66,12 @@ impl Surroundings for InStub {
         context.raise_with(message, arguments)
     }
 
+    /// It can be caught; where nothing does, the end of the handler knows it by its text.
+    fn fail_again(&self, context: &mut Context<'_>, message: &str) -> Result<()> {
+        context.raise(Message::bare(message));
+        Ok(())
+    }
+
     /// What the function is called is known at packet time only.
     fn argument_error(&self, context: &mut Context<'_>, (number, problem): (usize, &str), _: Message) {
         context.raise_about_argument(number, problem);

@@ -123,6 +123,17 @@ pub(super) unsafe fn metadata(data: *mut Data) -> Metadata {
     unsafe { (*data).metadata }
 }
 
+pub(super) unsafe fn hook(state: *mut lua_State, index: c_int) -> Option<&'static Hook> {
+    // SAFETY: objects with that metatable are ours.
+    unsafe {
+        let data: *const Data = ffi::luaL_testudata(state, index, DATA.as_ptr()).cast();
+        match data.as_ref()?.kind {
+            DataKind::Packet(hook) => Some(hook),
+            DataKind::Argument => None,
+        }
+    }
+}
+
 pub(super) unsafe fn expire(data: *mut Data) {
     // SAFETY: the promise of `super::expire`.
     unsafe { (*data).alive = false }
