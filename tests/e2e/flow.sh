@@ -250,6 +250,42 @@ for number in 1 2 3; do
 done
 finish
 
+# A list in the place of a table's entries: functions of flows see it, too, and go on with variables of their own, in expanded code.
+lists() {
+    cat >"$WORK/lists.lua" <<'LUA'
+local flow = require "flow"
+blocked = map{key = "int", value = "int", capacity = 100}
+results = map{key = "int", value = "int", capacity = 100}
+local flows = flow.new{key = "dport", default = function(pkt) if pkt.udp then results[0] = blocked[pkt.udp.dport] or 0 end end, name = "byport"}
+function closure()
+  local calls = 0
+  flow.set(flows, 7002, function(pkt) calls = calls + 1 results[100 + calls] = blocked[7002] or 0 end)
+end
+require("xdp").attach(flows)
+LUA
+    attach right0 "$WORK/lists.lua" --netns "$RIGHT" --name flows --form "$1"
+    echo 'local n = 0 return function(pkt) n = n + 1 results[n] = blocked[7001] or 0 end' >"$WORK/own.lua"
+    "$MOONHOOK" flow flows set 7001 "$WORK/own.lua" | grep -q "^$1 code" || die "lists: set"
+    lua 'closure()'
+    printf '7001,5\n7002,6\n' >"$WORK/first.csv"
+    printf '7001,7\n7002,8\n' >"$WORK/second.csv"
+    result() { [ "$("$MOONHOOK" table flows results get "$1" 2>/dev/null)" = "$2" ]; }
+    send 7001 1
+    send 7002 1
+    eventually "lists: no list" result 1 0
+    "$MOONHOOK" table flows blocked load "$WORK/first.csv" >/dev/null || die "lists: load"
+    send 7002 1
+    eventually "lists: the closure sees the first list, and counts on" result "$((100 + $2))" 6
+    send 7001 1
+    eventually "lists: the text sees the first list, and counts on" result "$2" 5
+    "$MOONHOOK" table flows blocked load "$WORK/second.csv" >/dev/null || die "lists: load again"
+    send 7001 1
+    eventually "lists: the text sees the second list" result "$3" 7
+    finish
+}
+lists expanded 2 3
+lists general 1 1
+
 # By another function that makes keys, the same values are other keys.
 cat >"$WORK/keyed.lua" <<'LUA'
 local flow = require "flow"

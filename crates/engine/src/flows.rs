@@ -2,9 +2,12 @@
 
 mod events;
 mod installed;
+mod own_variables;
 
 use self::events::Events;
 use self::installed::Installed;
+pub use self::own_variables::map_of;
+use self::own_variables::{Own, OwnVariables};
 use crate::raw::install_raw;
 use crate::settings::{has_kernel_types, possible_cpus};
 use crate::{EngineError, Form, Kernel, Settings, Timings, duplicate};
@@ -40,6 +43,7 @@ pub struct FlowCompiler {
     script: OfFlow,
     decoder: Decoder,
     events: Arc<Mutex<Events>>,
+    own: Arc<Mutex<OwnVariables>>,
 }
 
 /// The program's maps that its functions have, too, by name.
@@ -92,7 +96,8 @@ impl FlowCompiler {
         let is_undisturbed =
             |callers: &Vec<(Caller, usize)>| callers.iter().all(|(caller, _)| caller.is_undisturbed);
         let is_left = module.flows.iter().all(|calls| calls.leaves_region);
-        let region = region_size(module).filter(|_| is_alone && is_left && callers.iter().all(is_undisturbed));
+        let region =
+            region_size(module).filter(|_| is_alone && is_left && callers.iter().all(is_undisturbed));
         // What is asked of the machine is asked once.
         let settings = Settings {
             count_verdicts: false,
@@ -101,7 +106,7 @@ impl FlowCompiler {
             ..settings.clone()
         };
         let (tables, decoder) = (snapshot.flows.clone(), decoder.clone());
-        let events = Arc::default();
+        let (events, own) = Default::default();
         Ok(Some(FlowCompiler {
             tables,
             parts,
@@ -114,6 +119,7 @@ impl FlowCompiler {
             script,
             decoder,
             events,
+            own,
         }))
     }
 
@@ -131,6 +137,7 @@ impl FlowCompiler {
             script: self.script.clone(),
             decoder: self.decoder.clone(),
             events: Arc::clone(&self.events),
+            own: Arc::clone(&self.own),
         }
     }
 
@@ -193,22 +200,33 @@ impl FlowCompiler {
     /// # Errors
     /// What a stage refuses.
     pub fn timed(&self, snapshot: &Snapshot) -> Result<(Timings, usize), EngineError> {
-        let Installed { timings, instructions, .. } = self.installed(snapshot, 0, 0)?;
+        let Installed { timings, instructions, .. } = self.installed(snapshot, (0, 0), None)?;
         Ok((timings, instructions))
     }
 
     fn installed(
         &self,
         snapshot: &Snapshot,
-        table: usize,
-        first_event: u32,
+        id: FunctionId,
+        before: Option<&Own>,
     ) -> Result<Installed, EngineError> {
+        let table = id.0;
+        let first_event = self.events.lock().unwrap_or_else(PoisonError::into_inner).of(id);
         let callers = self.callers[table].iter().map(|(caller, _)| *caller).collect();
         let script = OfFlow { first_event, callers, ..self.script.clone() };
         let mut settings = Settings { of_flow: Some(Arc::new(script)), ..self.settings.clone() };
         let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let common = |module: &Module| self.common(&maps, module, table);
-        let more = |module: &Module| self.common_without_object(&maps, module, table);
+        let own = |module: &Module| before.and_then(|own| own.as_common(module));
+        let common = |module: &Module| {
+            let mut common = self.common(&maps, module, table);
+            common.extend(own(module));
+            common
+        };
+        let more = |module: &Module| {
+            let mut common = self.common_without_object(&maps, module, table);
+            common.extend(own(module));
+            common
+        };
         let mut reason = None;
         if settings.form != Some(Form::General) {
             match install_raw(snapshot, &settings, more) {
@@ -224,15 +242,21 @@ impl FlowCompiler {
         let installed = crate::install(snapshot, &settings, LogDetail::Nothing, common);
         // Where there is neither form, a person can do something about what has no expanded one.
         let (compiled, program) = installed.map_err(|error| reason.unwrap_or(error))?;
-        let kept: Vec<String> =
-            self.common(&maps, &compiled.module, table).into_iter().map(|(name, _)| name).collect();
+        let kept: Vec<String> = common(&compiled.module).into_iter().map(|(name, _)| name).collect();
         crate::tables::fill(&program, &compiled.module, &|map| kept.iter().any(|kept| kept == map))?;
         Installed::from_object(compiled, program)
     }
 
     fn made(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, EngineError> {
+        let known = || self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known().get(&id).cloned();
+        let Installed { programs, decoder, own, held, form, .. } =
+            self.installed(snapshot, id, before.as_deref())?;
+        match own {
+            Some(own) => known().insert(id, Arc::new(own)),
+            None => known().remove(&id),
+        };
         let first = self.events.lock().unwrap_or_else(PoisonError::into_inner).of(id);
-        let Installed { programs, decoder, held, form, .. } = self.installed(snapshot, id.0, first)?;
         self.decoder.add_function(first, decoder);
         Ok(MadeFunction { programs, held, form: form.name() })
     }
@@ -334,6 +358,7 @@ impl FlowMaker for FlowCompiler {
     }
 
     fn forget(&mut self, id: FunctionId) {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         self.events.lock().unwrap_or_else(PoisonError::into_inner).forget(id, &self.decoder);
     }
 }

@@ -1,5 +1,6 @@
 //! Functions of flows into the kernel without an object file: through the same stages, but for the last ones.
 
+use crate::flows::map_of;
 use crate::stages::{Attempt, check_size, lower, timed};
 use crate::{EngineError, Maps, Settings, Timings};
 use moonhook_emit::{MapUse, Raw};
@@ -14,6 +15,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 pub struct RawFunction {
     pub programs: Vec<OwnedFd>,
     pub module: Module,
+    /// The map of variables that only it has ([`map_of`]).
+    pub variables: Option<OwnedFd>,
     pub timings: Timings,
     /// Slots of 8 bytes.
     pub instructions: usize,
@@ -49,11 +52,11 @@ pub fn install_raw<'a>(
         return Ok(None);
     }
     let patience = attempt.bounded.then_some(settings.patience);
-    let programs =
+    let (programs, variables) =
         timed(timings.kernel_load.get_or_insert_default(), || load(&module, &raw, &common, patience))?;
     timings.sum();
     let instructions = raw.programs.iter().map(|program| program.code.len()).sum();
-    Ok(Some(RawFunction { programs, module, timings, instructions }))
+    Ok(Some(RawFunction { programs, module, variables, timings, instructions }))
 }
 
 /// The map that takes the place of a module's own.
@@ -66,7 +69,7 @@ fn load(
     raw: &Raw,
     common: &Maps<'_>,
     patience: Option<std::time::Duration>,
-) -> Result<Vec<OwnedFd>, EngineError> {
+) -> Result<(Vec<OwnedFd>, Option<OwnedFd>), EngineError> {
     let btf = moonhook_install::load_btf(&raw.btf)?;
     let mut made: HashMap<MapId, OwnedFd> = HashMap::new();
     let mut programs = Vec::new();
@@ -97,7 +100,10 @@ fn load(
         programs.push(moonhook_install::load_raw(&program, patience)?);
     }
     // Programs hold the maps that they use.
-    Ok(programs)
+    let Some(own) = map_of(module) else { return Ok((programs, None)) };
+    let kept = find(common, own).map(crate::duplicate).transpose()?;
+    let made = made.into_iter().find(|(id, _)| module.map(*id).name == own.name).map(|(_, map)| map);
+    Ok((programs, kept.or(made)))
 }
 
 /// Makes the two slots at `slot` load a map or, with the offset that the first one has, the address of its value (`BPF_PSEUDO_MAP_FD`,

@@ -6,6 +6,7 @@
 
 use crate::SessionError;
 use crate::announce;
+use crate::control_code::Later;
 use crate::generation::{Next, NextGeneration};
 use crate::lists::is_like;
 use crate::lua_thread::{CatchUp, Job, LuaId, LuaThread, Prepared, Sources};
@@ -145,7 +146,7 @@ impl Session {
 
     /// What the thread has made is there: puts it in the place of the present program.
     pub(crate) fn made(&mut self, made: Result<Made, SessionError>) -> Result<(), SessionError> {
-        let Some(Making { begun, reply, since, thread }) = self.making.take() else { return Ok(()) };
+        let Some(Making { begun, mut reply, since, thread }) = self.making.take() else { return Ok(()) };
         let joined = thread.map_or(Ok(()), threads::join);
         let made = joined.and(made);
         let answer = match (begun, made) {
@@ -159,7 +160,13 @@ impl Session {
                 Err(error) => Err(error),
             },
             (Begun::List { table, list, entries }, Ok(Made::Again(kernel))) => {
-                self.replace_map(&table, &list, entries, *kernel).map(|replaced| json!(replaced))
+                let replaced =
+                    self.replace_map(&table, &list, entries, *kernel).map(|replaced| json!(replaced));
+                if let (Ok(answer), Some(_)) = (&replaced, &self.installed.flows) {
+                    let later = reply.take().map(|reply| Later::new(reply, answer.clone()));
+                    self.control.remake_flows(later);
+                }
+                replaced
             }
             // Each order is answered by what was ordered.
             (_, Ok(_)) => Err(EngineError::NoProgram.into()),

@@ -37,8 +37,8 @@ pub struct ControlCode {
     catches_up: Option<CatchUp>,
     /// It gets nothing to do: a new state takes over its flows, and what waits.
     is_held: bool,
-    /// Functions of flows are to be made once more.
-    remakes: bool,
+    /// Functions of flows are to be made once more, and then these are to be answered.
+    remakes: Option<Vec<Later>>,
     beginnings: u32,
 }
 
@@ -61,6 +61,25 @@ struct Work {
     is_flow: bool,
     /// Of events, the first of them, which was shown, and the messages behind it, which were not.
     batch: Vec<Message>,
+    /// Who is answered when it is done.
+    later: Vec<Later>,
+}
+
+/// The answer to what has been done, which somebody gets when something else is done, too, or will not be done any more: when this is dropped.
+pub struct Later(Option<(Reply, Value)>);
+
+impl Later {
+    pub fn new(reply: Reply, answer: Value) -> Later {
+        Later(Some((reply, answer)))
+    }
+}
+
+impl Drop for Later {
+    fn drop(&mut self) {
+        if let Some((reply, answer)) = self.0.take() {
+            reply.send(Ok(answer));
+        }
+    }
 }
 
 /// Messages that go to control code at once: changing from one thread to the other for each event would take longer than most functions.
@@ -79,7 +98,7 @@ impl ControlCode {
             waiting: VecDeque::new(),
             catches_up: None,
             is_held: false,
-            remakes: false,
+            remakes: None,
             beginnings: 0,
         }
     }
@@ -149,13 +168,13 @@ impl ControlCode {
             self.state = State::Busy(Work::default());
             return thread.work(Job::CatchUp(when));
         }
-        if std::mem::take(&mut self.remakes) {
-            self.state = State::Busy(Work::default());
+        if let Some(later) = self.remakes.take() {
+            self.state = State::Busy(Work { later, ..Work::default() });
             return thread.work(Job::RemakeFlows);
         }
         if let Some((job, reply)) = self.waiting.pop_front() {
             let is_flow = matches!(job, Job::Flow(_));
-            self.state = State::Busy(Work { reply: Some(reply), is_flow, batch: Vec::new() });
+            self.state = State::Busy(Work { reply: Some(reply), is_flow, ..Work::default() });
             return thread.work(job);
         }
         if self.due.is_none_or(|due| due <= Instant::now()) {
@@ -192,9 +211,11 @@ impl ControlCode {
         (reports, std::mem::take(&mut work.batch))
     }
 
-    /// Has all functions of flows made once more, before anything else that waits.
-    pub fn remake_flows(&mut self) {
-        self.remakes = true;
+    /// Has all functions of flows made once more, before anything else that waits, and then somebody answered.
+    pub fn remake_flows(&mut self, later: Option<Later>) {
+        if self.thread.is_some() {
+            self.remakes.get_or_insert_default().extend(later);
+        }
     }
 
     /// Has code carried out, or a function of a flow made, behind all that waits.
@@ -206,9 +227,11 @@ impl ControlCode {
     }
 
     fn done(&mut self, done: Done) -> Vec<Message> {
-        if let State::Busy(Work { reply: Some(reply), .. }) = std::mem::replace(&mut self.state, State::Idle)
-        {
-            reply.send(done.answer.unwrap_or(Ok(Value::Null)));
+        if let State::Busy(Work { reply, later, .. }) = std::mem::replace(&mut self.state, State::Idle) {
+            if let Some(reply) = reply {
+                reply.send(done.answer.unwrap_or(Ok(Value::Null)));
+            }
+            drop(later);
         }
         // Where nothing else is, signals may come.
         self.due = Some(done.due.unwrap_or_else(|| Instant::now() + NAP).min(Instant::now() + NAP));

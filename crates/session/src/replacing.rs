@@ -131,7 +131,6 @@ impl Session {
         self.installed.kernel.program.succeed(before.program)?;
         if let Some((_, maker)) = &self.installed.flows {
             maker.follow(&self.installed.kernel)?;
-            self.control.remake_flows();
         }
         self.publisher.publish(|| announce::replaced_json(name, entries));
         self.audience.replaced(name, entries)?;

@@ -181,9 +181,10 @@ impl Control {
     }
 
     /// Makes all functions of flows once more, because the program has other maps by now. What fails is reported; of that, the old functions go
-    /// on.
+    /// on, with the maps that they have.
     pub fn remake_flows(&self, report: &mut dyn FnMut(Report)) {
         let Some(owner) = &self.flows else { return };
+        let mut lost = 0;
         let all = owner.tables().functions();
         for (id, content) in all {
             let function = match owner.given(id, Some(content)) {
@@ -191,7 +192,10 @@ impl Control {
                 Given::Text(text) => {
                     self.function_of(id.0, &text.text, Some(&text.name)).map(|own| own.function)
                 }
-                Given::Lost => continue,
+                Given::Lost => {
+                    lost += 1;
+                    continue;
+                }
             };
             let state = (&self.loaded.lua, &self.loaded.flows);
             let remade = function.map_err(|error| error.to_string()).and_then(|function| {
@@ -202,6 +206,12 @@ impl Control {
             if let Err(message) = remade {
                 report(Report::Error(CallError { message, traceback: Vec::new() }));
             }
+        }
+        if lost > 0 {
+            let message = format!(
+                "{lost} functions of flows are of a Lua state that was left: they go on with the lists as they were, unless their flows are set again"
+            );
+            report(Report::Error(CallError { message, traceback: Vec::new() }));
         }
     }
 }

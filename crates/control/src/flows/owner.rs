@@ -157,6 +157,7 @@ impl Owner {
             }
             Err(error) => {
                 self.tables().tables[table].programs.give_back(number);
+                self.maker.borrow_mut().forget((table, number));
                 own.source.iter().for_each(|text| flows.forget_text(table, text));
                 Err(error)
             }

@@ -1,5 +1,6 @@
 //! The function of a flow, once it is in the kernel.
 
+use super::own_variables::{Own, map_in};
 use crate::raw::RawFunction;
 use crate::{Compiled, EngineError, Entry, Form, Timings, duplicate, entries};
 use moonhook_install::Program;
@@ -11,6 +12,7 @@ use std::os::fd::OwnedFd;
 pub struct Installed {
     pub programs: Vec<OwnedFd>,
     pub decoder: Decoder,
+    pub own: Option<Own>,
     /// What the programs need.
     pub held: Box<dyn Any + Send>,
     pub form: Form,
@@ -21,9 +23,10 @@ pub struct Installed {
 
 impl Installed {
     pub fn from_raw(made: RawFunction) -> Installed {
-        let RawFunction { programs, module, timings, instructions } = made;
-        let decoder = Decoder::new(&module);
-        Installed { programs, decoder, held: Box::new(()), form: Form::Expanded, timings, instructions }
+        let RawFunction { programs, module, variables, timings, instructions } = made;
+        let (decoder, form) = (Decoder::new(&module), Form::Expanded);
+        let own = variables.map(|map| Own { variables: module.variables, map });
+        Installed { programs, decoder, own, held: Box::new(()), form, timings, instructions }
     }
 
     pub fn from_object(compiled: Compiled, program: Program) -> Result<Installed, EngineError> {
@@ -33,6 +36,8 @@ impl Installed {
         let (decoder, form, timings) =
             (Decoder::new(&compiled.module), compiled.choice.form, compiled.timings);
         let instructions = compiled.object.functions.iter().map(|function| function.instructions).sum();
-        Ok(Installed { programs, decoder, held: Box::new(program), form, timings, instructions })
+        let own =
+            map_in(&program, &compiled.module)?.map(|map| Own { variables: compiled.module.variables, map });
+        Ok(Installed { programs, decoder, own, held: Box::new(program), form, timings, instructions })
     }
 }

@@ -1,0 +1,58 @@
+//! Variables that functions of flows have alone: a function that is made once more goes on with them.
+
+use crate::{EngineError, duplicate};
+use moonhook_control::FunctionId;
+use moonhook_install::Program;
+use moonhook_ir::maps::{self, goes_by};
+use moonhook_ir::{Map, MapKind, Module, Variable, VariableContent};
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+/// Variables of a function, and the map in which those are that only it has.
+pub struct Own {
+    pub variables: Vec<Variable>,
+    pub map: OwnedFd,
+}
+
+/// What functions have, as long as there are these.
+pub type OwnVariables = HashMap<FunctionId, Arc<Own>>;
+
+/// The map of a module's in which variables are that its function has alone: where the script has none, that is called as the script's would be.
+pub fn map_of(module: &Module) -> Option<&Map> {
+    let named = |wanted: &str| {
+        let is_it = |map: &&Map| map.name == wanted && matches!(map.kind, MapKind::Data(_));
+        module.maps.iter().find(is_it)
+    };
+    named(maps::OWN_STATE).or_else(|| named(maps::STATE))
+}
+
+impl Own {
+    /// The map by the name that it has in a module of the same function, if the variables there are the same.
+    pub fn as_common<'a>(&'a self, module: &Module) -> Option<(String, BorrowedFd<'a>)> {
+        let is_same = module.arena().is_none() && are_same(&self.variables, &module.variables);
+        Some((map_of(module).filter(|_| is_same)?.name.clone(), self.map.as_fd()))
+    }
+}
+
+/// Whether words of the ones mean the same in the others.
+fn are_same(ones: &[Variable], others: &[Variable]) -> bool {
+    let has_object =
+        |variable: &Variable| variable.kinds.iter().any(|kind| kind.content == VariableContent::Object);
+    let is_same = |(one, other): (&Variable, &Variable)| {
+        let about = |of: &Variable| (of.name.clone(), of.offset, of.ty.clone(), of.kinds.clone());
+        about(one) == about(other) && !has_object(one)
+    };
+    ones.len() == others.len() && ones.iter().zip(others).all(is_same)
+}
+
+/// That map of a program's that was made of `module`.
+///
+/// # Errors
+/// `Resource` where there are no descriptors left.
+pub fn map_in(program: &Program, module: &Module) -> Result<Option<OwnedFd>, EngineError> {
+    let Some(own) = map_of(module) else { return Ok(None) };
+    let mut names = program.map_names();
+    let name = names.find(|name| goes_by(&own.name, name)).map(|name| name.to_string());
+    name.map(|name| duplicate(program.map_fd(&name)?)).transpose()
+}
