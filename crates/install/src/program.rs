@@ -97,9 +97,8 @@ fn attempt(
     let logs = request_logs(&mut opened, options.log);
     let given: Vec<_> = maps.iter().map(|(name, _)| name.as_str()).collect();
     let arena = arena::reserve(&mut opened, &given)?;
-    for (name, map) in maps {
-        reuse::reuse(&mut opened, name, *map)?;
-    }
+    let reused = maps.iter().map(|(name, map)| reuse::reuse(&mut opened, name, *map));
+    let reused = reused.collect::<Result<Vec<_>, _>>()?;
     reuse::make_zeros(&mut opened, &given)?;
     let ((loaded, interrupted), said) =
         messages::collect(|| patience::bounded(options.patience, || load_object(opened)));
@@ -113,8 +112,8 @@ fn attempt(
     let presence = Presence::of(arena.as_ref());
     let program = Program { presence, object, arena, logs, warnings: said };
     program.arena.as_ref().map_or(Ok(()), |arena| arena.populate())?;
-    for (name, _) in maps {
-        reuse::show(&program, name)?;
+    for at in reused {
+        reuse::show(&program, at)?;
     }
     Ok(program)
 }

@@ -5,17 +5,19 @@ use crate::map::access;
 use crate::raw::{NewMap, make_map};
 use crate::test_run::page_size;
 use crate::{InstallError, Program, sys};
-use libbpf_rs::{AsRawLibbpf, OpenObject};
+use libbpf_rs::{AsRawLibbpf, MapCore, OpenObject};
 use nix::errno::Errno;
 use nix::libc::{self, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// Puts `map` in the place of the map or data section `name`, which must be of its type and sizes.
-pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) -> Result<(), InstallError> {
+/// Puts `map` in the place of the map or data section `name`, which must be of its type and sizes. Gives the place that it has among the
+/// object's: from now on, it goes by the name that it was made with (`bpf_map__reuse_fd`, libbpf.c).
+pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) -> Result<usize, InstallError> {
     let existing = opened.maps().map(|map| map.name().to_string_lossy().into_owned()).collect();
-    let mut own = opened
+    let (at, mut own) = opened
         .maps_mut()
-        .find(|own| own.name() == name)
+        .enumerate()
+        .find(|(_, own)| own.name() == name)
         .ok_or_else(|| InstallError::NoSuchItem { kind: "map", name: name.to_string(), existing })?;
     let there = sys::map_info(map).map_err(|errno| failed(name, errno))?;
     let pointer = own.as_libbpf_object().as_ptr();
@@ -28,7 +30,8 @@ pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) ->
         let problem = "the map to be used again is of another type or size".to_string();
         return Err(InstallError::MapAccess { map: name.to_string(), problem });
     }
-    own.reuse_fd(map).map_err(|error| access(name, &error))
+    own.reuse_fd(map).map_err(|error| access(name, &error))?;
+    Ok(at)
 }
 
 /// `BPF_F_MMAPABLE` (include/uapi/linux/bpf.h).
@@ -59,9 +62,11 @@ pub(crate) fn make_zeros(opened: &mut OpenObject, given: &[&str]) -> Result<(), 
     Ok(())
 }
 
-/// Makes [`Program::data_section`] show the section that was used again: libbpf maps only those into memory that it made.
-pub(crate) fn show(program: &Program, name: &str) -> Result<(), InstallError> {
-    let map = program.map(name)?;
+/// Makes [`Program::data_section`] show the section at that place of the object, which was used again: libbpf maps only those into memory
+/// that it made.
+pub(crate) fn show(program: &Program, at: usize) -> Result<(), InstallError> {
+    let Some(map) = program.object.maps().nth(at) else { return Ok(()) };
+    let name = map.name().to_string_lossy().into_owned();
     if is_arena(map.as_libbpf_object().as_ptr()) {
         return Ok(());
     }
@@ -77,10 +82,12 @@ pub(crate) fn show(program: &Program, name: &str) -> Result<(), InstallError> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: `start` is libbpf's private mapping of the section's initial bytes, of that many pages; nobody refers to it,
     // and libbpf unmaps what is there when the object is closed.
-    let mapped = unsafe {
-        libc::mmap(start.cast::<c_void>(), whole, access, flags, program.map_fd(name)?.as_raw_fd(), 0)
-    };
-    if mapped == libc::MAP_FAILED { Err(failed(name, Errno::last())) } else { Ok(()) }
+    let mapped =
+        unsafe { libc::mmap(start.cast::<c_void>(), whole, access, flags, map.as_fd().as_raw_fd(), 0) };
+    match mapped == libc::MAP_FAILED {
+        true => Err(failed(&name, Errno::last())),
+        false => Ok(()),
+    }
 }
 
 fn failed(name: &str, errno: Errno) -> InstallError {

@@ -50,7 +50,7 @@ pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given}
 pub use crate::freeze::Base;
 pub use crate::functions::raising;
 pub use crate::kernel::{Kernel, Untold};
-pub use crate::modules::flow::CHECK_VERDICT;
+pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
 pub use crate::modules::xsk::event as event_of_queue;
 pub use crate::packet_time::set_hook;

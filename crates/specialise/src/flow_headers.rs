@@ -25,9 +25,6 @@ const MOST: [i64; 7] = [0xf, PLACE, PLACE, 0xff, 0xffff, 1, PLACE];
 /// Where the context of the packet is whose function has failed, behind the words of the header.
 const FAILED: i16 = 8 * MOST.len() as i16;
 
-/// The error of a program whose flow's function has failed. The function has sent its own already, so that this one is counted only.
-pub const FUNCTION_FAILED: &str = "the function of a flow has failed";
-
 /// Bytes in all.
 const SIZE: u32 = 64;
 

@@ -7,7 +7,6 @@
 
 use crate::Options;
 use crate::context::{Context, Result, Stop};
-use crate::flow_headers::FUNCTION_FAILED;
 use crate::knowledge::{Knowledge, MOST_ATTEMPTS};
 use crate::loops::Iteration;
 use crate::region::STRINGS_START;
@@ -19,6 +18,7 @@ use moonhook_flows::{DIRECT, ENTRY_MASK, HEADER, Layout, MIX, MOST_KEYS, PROBES,
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, FunctionId, Op, Size, UnaryOp, helper};
+use moonhook_library::own::flow::FUNCTION_FAILED;
 use moonhook_packet::{Access, Machine};
 use moonhook_snapshot::{ClosureId, Snapshot, TableId};
 use std::collections::BTreeSet;

@@ -40,7 +40,7 @@ pub(crate) fn call(
     }
 }
 
-fn bare(message: impl Into<Vec<u8>>) -> RuntimeError {
+pub(crate) fn bare(message: impl Into<Vec<u8>>) -> RuntimeError {
     RuntimeError { message: message.into(), traceback: Vec::new() }
 }
 
@@ -55,10 +55,8 @@ unsafe fn protected(
     unsafe {
         let handler = ffi::lua_gettop(state);
         ffi::luaL_checkstack(state, 8, std::ptr::null());
-        ffi::lua_createtable(state, 2, 0);
+        push_describe(state);
         let description = handler + 1;
-        ffi::lua_pushvalue(state, description);
-        ffi::lua_pushcclosure(state, describe, 1);
         object::push_packet(state, hook, frame, *metadata);
         object::push_argument(state);
         let (describe, packet, argument) = (handler + 2, handler + 3, handler + 4);
@@ -73,10 +71,20 @@ unsafe fn protected(
         object::expire(state, argument);
         match status {
             ffi::LUA_OK => verdict::at_top(state, hook).map_err(|other| bare(other.message())),
-            ffi::LUA_ERRRUN => Err(error(state, description)),
+            ffi::LUA_ERRRUN => Err(error(state, description, 0)),
             // Errors that are not given to message handlers (no memory) or that came up in one (stack overflow).
             _ => Err(bare(text(state))),
         }
+    }
+}
+
+/// Pushes a table and a message handler that puts into it what there is to know of an error.
+pub(crate) unsafe fn push_describe(state: *mut lua_State) {
+    // SAFETY: the caller has room for two values.
+    unsafe {
+        ffi::lua_createtable(state, 2, 0);
+        ffi::lua_pushvalue(state, -1);
+        ffi::lua_pushcclosure(state, describe, 1);
     }
 }
 
@@ -105,19 +113,19 @@ unsafe extern "C-unwind" fn describe(state: *mut lua_State) -> c_int {
     }
 }
 
-/// What `describe` put into the table at `description`.
-unsafe fn error(state: *mut lua_State, description: c_int) -> RuntimeError {
+/// What `describe` put into the table at `description`, of an error in functions that were called where `depth` others were being called already.
+pub(crate) unsafe fn error(state: *mut lua_State, description: c_int, depth: usize) -> RuntimeError {
     // SAFETY: raw accesses, which raise no errors; the strings are copied while they are on the stack.
     unsafe {
         ffi::lua_rawgeti(state, description, 1);
         let message = text(state);
         ffi::lua_rawgeti(state, description, 2);
-        RuntimeError { message, traceback: frames(&String::from_utf8_lossy(&text(state))) }
+        RuntimeError { message, traceback: frames(&String::from_utf8_lossy(&text(state)), depth) }
     }
 }
 
 /// The string on top of the stack.
-unsafe fn text(state: *mut lua_State) -> Vec<u8> {
+pub(crate) unsafe fn text(state: *mut lua_State) -> Vec<u8> {
     // SAFETY: a string on the stack is not collected; only strings are read, so nothing is converted in place.
     unsafe {
         if ffi::lua_type(state, -1) != ffi::LUA_TSTRING {
@@ -134,10 +142,12 @@ fn is_ours(call: &str) -> bool {
     call.starts_with("?: ")
 }
 
-/// The entries of `luaL_traceback`'s text, without its title and without our own frame below the handler.
-fn frames(traceback: &str) -> Vec<String> {
+/// The entries of `luaL_traceback`'s text, without its title, the last `below` and our own frame below the handler.
+fn frames(traceback: &str, below: usize) -> Vec<String> {
+    let count = traceback.lines().count().saturating_sub(below);
     let mut frames: Vec<String> = traceback
         .lines()
+        .take(count)
         .skip(1)
         .map(str::trim_start)
         .filter(|line| !is_ours(line))

@@ -8,6 +8,7 @@
 
 mod call;
 mod error;
+mod flow;
 mod kept;
 mod metadata;
 mod object;
@@ -94,7 +95,7 @@ impl UserTier {
     fn from_parts(lua: Lua, handlers: Vec<Handler>, options: Options) -> Result<Self, UserError> {
         // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
         unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
-        verdict::register(&lua)?;
+        flow::register(&lua)?;
         if let Some(seed) = options.seed {
             lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?.call::<()>(seed)?;
         }
@@ -108,13 +109,19 @@ impl UserTier {
     }
 
     /// Lets the handlers that are attached there decide about a packet, as the hook has it, in the order in which they were registered: the
-    /// first verdict other than the hook's `PASS` is the packet's, and a run-time error ends it.
+    /// first verdict other than the hook's `PASS` is the packet's, and a run-time error ends it. An error of a flow's function is one of the
+    /// outcome even where a handler has caught it.
     pub fn run_at(&mut self, point: &Point, packet: &[u8]) -> Outcome {
         let mut outcome =
             Outcome { verdict: point.hook.default, data: packet.to_vec(), output: Vec::new(), error: None };
-        if let Err(error) = self.decide(point, &mut outcome) {
+        let failed = self.decide(point, &mut outcome).err();
+        let of_flow = flow::take_failed();
+        if let Some(error) = failed {
             outcome.verdict = self.options.on_error.verdict(point.hook);
-            outcome.error = Some(error);
+            let is_of_flow = error.message == moonhook_load::FUNCTION_FAILED.as_bytes();
+            outcome.error = of_flow.filter(|_| is_of_flow).or(Some(error));
+        } else {
+            outcome.error = of_flow;
         }
         outcome
     }

@@ -1,12 +1,9 @@
 //! What a handler returns, and the function of a flow: a verdict of the hook, or an error.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 
 use mlua::ffi::{self, lua_State};
-use mlua::{Function, Lua};
 use moonhook_hook::Hook;
-
-use crate::object;
 
 /// A value that is none.
 pub(crate) enum Other {
@@ -45,33 +42,5 @@ pub(crate) unsafe fn at_top(state: *mut lua_State, hook: &Hook) -> Result<i32, O
         let returned = ffi::lua_tointeger(state, -1);
         let verdict = i32::try_from(returned).ok().filter(|verdict| hook.verdict(*verdict).is_some());
         verdict.ok_or(Other::Integer(returned))
-    }
-}
-
-/// Flow tables have what functions of flows return checked, as programs in the kernel do, before what called the table goes on.
-pub(crate) fn register(lua: &Lua) -> mlua::Result<()> {
-    // SAFETY: the function calls Lua's own with values that it has checked; see there.
-    let check: Function = unsafe { lua.create_c_function(check) }?;
-    lua.set_named_registry_value(moonhook_load::CHECK_VERDICT, check)
-}
-
-/// `(packet, value)`: the number of the verdict that the value is at the packet's hook.
-unsafe extern "C-unwind" fn check(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls C functions with LUA_MINSTACK stack slots; nothing here has a destructor where Lua raises the error.
-    unsafe {
-        ffi::lua_settop(state, 2);
-        let Some(hook) = object::hook(state, 1) else { return 1 };
-        match at_top(state, hook) {
-            Ok(verdict) => {
-                ffi::lua_pushinteger(state, verdict.into());
-                1
-            }
-            Err(other) => {
-                let message = other.message();
-                ffi::lua_pushlstring(state, message.as_ptr().cast(), message.len());
-                drop(message);
-                ffi::lua_error(state)
-            }
-        }
     }
 }

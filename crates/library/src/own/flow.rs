@@ -20,3 +20,6 @@ pub const FLOW: Library = Library {
 /// What handlers of flow tables call: the table's number, the packet, what else handlers are given, and the values of the key. Whether the
 /// flow has a function; then that was called, and this is its verdict.
 pub const CALL: Function = Function::stub("flow call", &[Boolean, Integer]);
+
+/// The error of a handler whose flow's function has failed: the function has told its own already, so that this one is counted only.
+pub const FUNCTION_FAILED: &str = "the function of a flow has failed";

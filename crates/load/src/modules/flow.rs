@@ -52,8 +52,12 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// The name in the registry of what gives the verdict that a packet and a value are, or raises an error: whoever runs handlers puts it there.
-pub const CHECK_VERDICT: &str = "moonhook.verdict";
+/// The name in the registry of what calls the function of a flow with packet and `arg`, and gives the number of the verdict, or raises
+/// [`FUNCTION_FAILED`]: whoever runs handlers puts it there.
+pub const CALL_FUNCTION: &str = "moonhook.call_flow";
+
+/// The error of what calls a flow table whose function has failed, which has told its own.
+pub const FUNCTION_FAILED: &str = moonhook_library::own::flow::FUNCTION_FAILED;
 
 /// What handlers call: `flow call` of the library.
 fn caller(context: &mut Context) -> mlua::Result<Function> {
@@ -64,7 +68,7 @@ fn caller(context: &mut Context) -> mlua::Result<Function> {
         let values: Vec<Value> = arguments.collect();
         let key = flows.key_kind(number).ok_or(()).and_then(|kind| words(&kind, &values).map_err(drop));
         let found = key.ok().and_then(|key| flows.function(number, &key)).map(|found| found.function);
-        Ok((found, lua.named_registry_value::<Option<Function>>(CHECK_VERDICT)?))
+        Ok((found, lua.named_registry_value::<Option<Function>>(CALL_FUNCTION)?))
     })?;
     let call: Function = context.chunk::<Function>(include_str!("flow.lua"))?.call(find)?;
     context.names.add_function(CALL.name, call.clone());

@@ -23,15 +23,12 @@ impl Generator {
         if !self.scope.handling || !self.scope.packet || !self.room(WORK_OF_HELPER) {
             return None;
         }
-        // What is caught of an error says less in the kernel.
-        let fits = |table: &&FlowTable| table.calm || self.protected == 0;
-        let tables: Vec<FlowTable> = self.flows.iter().filter(fits).cloned().collect();
-        if tables.is_empty() || self.calls + self.factor > MOST {
+        if self.flows.is_empty() || self.calls + self.factor > MOST {
             return None;
         }
         self.calls += self.factor;
         self.spend(WORK_OF_HELPER);
-        Some(self.random.pick(&tables).clone())
+        Some(self.random.pick(&self.flows).clone())
     }
 
     /// A call's verdict, or another number where there is none.

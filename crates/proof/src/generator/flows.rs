@@ -1,8 +1,7 @@
 //! Flow tables (docs/flows.md): what load time makes of them, functions that it sets for keys which some frames have, and what these
 //! have in common with handlers.
 //!
-//! A table is calm or wild. Functions of calm ones have no errors and always return a number; wild ones have any function. What catches an
-//! error calls calm ones only: it is told more of it in real Lua.
+//! A table is calm or wild. Functions of calm ones have no errors and always return a number; wild ones have any function.
 
 use super::scope::Sort;
 use super::tree::{Statement, line};

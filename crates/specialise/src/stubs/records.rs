@@ -6,7 +6,6 @@ use crate::arguments::record_address;
 use crate::builtins::event::VALUES;
 use crate::context::{Context, Result};
 use crate::events::NO_MEMORY;
-use crate::flow_headers::FUNCTION_FAILED;
 use crate::loops::Iteration;
 use crate::paths::Arm;
 use crate::region::{RECORD_HEADER, RECORD_MAX};
@@ -15,6 +14,7 @@ use crate::value::{Abs, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{ArgumentKind, CompareOp, EventKind, FunctionId, Piece, Size};
+use moonhook_library::own::flow::FUNCTION_FAILED;
 use moonhook_runtime::layout::{
     L_ERROR, L_TRACE, T_COUNT, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TABLE, TAG_TRUE, VALUE_SIZE,
 };
