@@ -95,6 +95,12 @@ try() {
     printf 'function(pkt)\n  total = "x"\nend\n' >"$WORK/wrong.lua"
     fails 1 "$MOONHOOK" flow flows set 192.0.2.1,7002 "$WORK/wrong.lua"
     grep -q 'wrong.lua:2:3' "$WORK/fails.err" || die "$name: the place of what is wrong: $(cat "$WORK/fails.err")"
+    # What cannot be meant is said, and the function set.
+    printf 'function(pkt)\n  return conut + 1\nend\n' >"$WORK/typo.lua"
+    "$MOONHOOK" flow flows set 192.0.2.1,7006 "$WORK/typo.lua" 2>"$WORK/typo.err" | grep -q 'code after' || die "$name: a typo"
+    grep -q 'warning\[MH0205\]: .*typo.lua:2: .*conut' "$WORK/typo.err" || die "$name: its warning: $(cat "$WORK/typo.err")"
+    lua 'flows:set("192.0.2.1,7006", "function(pkt) return conut + 1 end")' | grep -q 'nil value .*conut' || die "$name: its warning in Lua"
+    gives 'flows:delete("192.0.2.1,7006")' true || die "$name: the typo goes"
     # A reload keeps flows whose functions still compile, with their counts.
     printf 'function(pkt)\n  seen[pkt.udp.dport] = more\nend\n' >"$WORK/more.lua"
     "$MOONHOOK" flow flows set 192.0.2.1,7005 "$WORK/more.lua" >/dev/null || die "$name: another flow"

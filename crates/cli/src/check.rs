@@ -6,6 +6,7 @@ mod tables;
 use crate::options::ProgramOptions;
 use crate::{CliError, Exit, loading, report};
 use costs::Cost;
+use moonhook_control::FlowsOfState;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Compiled, Timings, entries, timed};
@@ -117,13 +118,9 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         true => (moonhook_engine::compile(snapshot, &settings)?, None),
         false => {
             let made = Kernel::install(snapshot, &settings, LogDetail::Statistics, |_| Vec::new())?;
-            moonhook_engine::set_flows(
-                &loaded,
-                &made.0.module,
-                (&made.1.program, &made.1.decoder),
-                &settings,
-            )?;
-            (made.0, Some(made.1))
+            let running = (&made.1.program, &made.1.decoder);
+            let flows = moonhook_engine::set_flows(&loaded, &made.0.module, running, &settings)?;
+            (with_warnings_of(made.0, flows.as_ref()), Some(made.1))
         }
     };
     compiled.timings = compiled.timings.after_load(load_time);
@@ -135,6 +132,13 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         show(&answer, arguments.timings, out)?;
     }
     Ok(Exit::Success)
+}
+
+/// With what is to be known of functions that load time sets for flows.
+fn with_warnings_of(mut compiled: Compiled, flows: Option<&FlowsOfState>) -> Compiled {
+    let of_flows = flows.map(|flows| flows.tables().warnings()).unwrap_or_default();
+    compiled.module.warnings.extend(of_flows);
+    compiled
 }
 
 fn report(
@@ -164,12 +168,12 @@ fn report(
 fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
     let handler = |handler: &moonhook_snapshot::Handler| {
         let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
-        let source = prototype.source.map_or("?", |source| &snapshot.source(source).name);
-        Handler {
-            hook: handler.point.hook.name,
-            at: said(&handler.point),
-            place: format!("{source}:{}", prototype.line_defined),
-        }
+        let place = match prototype.source {
+            Some(source) => format!("{}:{}", snapshot.source(source).name, prototype.line_defined),
+            // Handlers of Moonhook's own have no lines.
+            None => "a flow table".to_string(),
+        };
+        Handler { hook: handler.point.hook.name, at: said(&handler.point), place }
     };
     snapshot.handlers.iter().map(handler).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::remote::{RemoteOptions, ask};
 use crate::terminal::printable;
-use crate::{CliError, Exit};
+use crate::{CliError, Exit, report};
 use moonhook_daemon::{Client, FlowChanged, FlowInfo, FlowOperation, FlowPage, FlowTableInfo, Name, Request};
 use serde_json::json;
 use std::io::Write;
@@ -81,6 +81,10 @@ pub fn flow(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
             let changed: FlowChanged = ask(&mut client, &request(operation))?;
             match arguments.json {
                 true => writeln!(out, "{}", json!(changed))?,
+                false if !changed.warnings.is_empty() => {
+                    eprint!("{}", report::remarks(&changed.warnings));
+                    writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?;
+                }
                 false => writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?,
             }
             Ok(Exit::Success)

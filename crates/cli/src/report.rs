@@ -1,7 +1,8 @@
 //! Telling a person, or a program, why a command failed.
 
 use crate::{CliError, Exit, terminal};
-use moonhook_diagnostic::Diagnostic;
+use moonhook_daemon::Remark;
+use moonhook_diagnostic::{Diagnostic, Place};
 use moonhook_session::JsonError;
 use std::io::{IsTerminal, Write};
 
@@ -42,6 +43,20 @@ pub fn rendered(diagnostic: &Diagnostic) -> String {
 /// Says, to standard error, what a person should know of a script that is compiled all the same.
 pub fn warn(warnings: &[Diagnostic]) {
     warnings.iter().for_each(|warning| eprintln!("{}", rendered_warning(warning)));
+}
+
+/// A place as it stands before a message.
+pub fn place_text(place: &Option<Place>) -> String {
+    place.as_ref().map_or(String::new(), |place| format!("{}:{}: ", place.file, place.line))
+}
+
+/// A line for each warning, and one for what to do.
+pub fn remarks(warnings: &[Remark]) -> String {
+    let line = |Remark { code, place, message, help }: &Remark| {
+        let help = help.as_ref().map_or(String::new(), |help| format!("\n    help: {help}"));
+        format!("  warning[{code}]: {}{message}{help}\n", place_text(place))
+    };
+    warnings.iter().map(line).collect()
 }
 
 /// A warning as it stands on a terminal.

@@ -89,6 +89,7 @@ pub struct FlowChanged {
     /// From the arrival of the text until packets were handled by it.
     pub microseconds: u64,
     pub form: String,
+    pub warnings: Vec<Remark>,
 }
 
 /// A part of a table.

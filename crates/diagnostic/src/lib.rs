@@ -43,6 +43,13 @@ impl Diagnostic {
         Diagnostic { code, message: message.into(), place: None, reason: None, help: None }
     }
 
+    /// In one line, as the message of an error in Lua has it.
+    pub fn line(&self) -> String {
+        let place = self.place.as_ref().map(|place| format!("{}:{}: ", place.file, place.line));
+        let help = self.help.as_ref().map(|help| format!("; {help}"));
+        format!("{}{}{}", place.unwrap_or_default(), self.message, help.unwrap_or_default())
+    }
+
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
         self

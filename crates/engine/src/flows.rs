@@ -250,7 +250,7 @@ impl FlowCompiler {
     fn made(&mut self, snapshot: &Snapshot, id: FunctionId) -> Result<MadeFunction, EngineError> {
         let known = || self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known().get(&id).cloned();
-        let Installed { programs, decoder, own, held, form, .. } =
+        let Installed { programs, decoder, own, held, form, warnings, .. } =
             self.installed(snapshot, id, before.as_deref())?;
         match own {
             Some(own) => known().insert(id, Arc::new(own)),
@@ -258,7 +258,7 @@ impl FlowCompiler {
         };
         let first = self.events.lock().unwrap_or_else(PoisonError::into_inner).of(id);
         self.decoder.add_function(first, decoder);
-        Ok(MadeFunction { programs, held, form: form.name() })
+        Ok(MadeFunction { programs, held, form: form.name(), warnings })
     }
 }
 

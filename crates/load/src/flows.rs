@@ -10,6 +10,7 @@ use std::ffi::c_void;
 use std::rc::Rc;
 
 use mlua::{Function, Lua, Table, Value};
+use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::{Flow, KeyKind};
 use moonhook_snapshot::FlowTable;
 use texts::Texts;
@@ -65,6 +66,8 @@ pub struct Changed {
     pub took: u64,
     /// What it was compiled to.
     pub form: &'static str,
+    /// What its writer should know of it.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Who has the flows once programs run.

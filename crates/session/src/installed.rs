@@ -51,6 +51,17 @@ pub struct Installed {
     consumer: Option<Consumer>,
 }
 
+impl Installed {
+    /// What a person should know of the script, and of functions that flows have.
+    pub fn all_warnings(&self) -> Vec<Diagnostic> {
+        let flows = self
+            .flows
+            .as_ref()
+            .map(|(tables, _)| tables.lock().unwrap_or_else(PoisonError::into_inner).warnings());
+        self.warnings.iter().cloned().chain(flows.into_iter().flatten()).collect()
+    }
+}
+
 /// The thread that takes records out of the ring; it ends soon after this is dropped.
 struct Consumer {
     end: Arc<End>,

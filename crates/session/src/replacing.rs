@@ -69,7 +69,7 @@ impl Session {
             tables: plan.tables,
             variables: plan.variables,
             flows,
-            warnings: self.installed.warnings.iter().map(announce::remark).collect(),
+            warnings: self.installed.all_warnings().iter().map(announce::remark).collect(),
             timing,
         };
         self.publisher.publish(|| announce::reloaded_json(&reloaded));

@@ -123,7 +123,7 @@ impl Session {
             requested: session.options.mode,
             scripts: &session.options.scripts,
             choice: &session.installed.choice,
-            warnings: &session.installed.warnings,
+            warnings: &session.installed.all_warnings(),
             taken_over: taken_over.then_some(&plan),
         })?;
         Ok(Some(session))

@@ -5,7 +5,6 @@ use super::screen::{Screen, Stream};
 use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{FlowsKept, Form, Kept, Name, Reloaded, Remark, TableKept};
-use moonhook_diagnostic::Place;
 use moonhook_install::{Link, Peer, RequestedMode, Site};
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
@@ -276,7 +275,7 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
         time.update as f64 / 1e3,
     );
     text.push_str(&form_text(&reloaded.form));
-    text.push_str(&warnings_text(&reloaded.warnings));
+    text.push_str(&report::remarks(&reloaded.warnings));
     text.push_str(&kept_text(&reloaded.tables, &reloaded.variables));
     text.extend(reloaded.flows.iter().map(flows_text));
     text
@@ -294,20 +293,7 @@ fn flows_text(flows: &FlowsKept) -> String {
 /// A line if there is a reason why the handlers are no expanded code.
 fn form_text(form: &Form) -> String {
     let Form { name, reason: Some(Remark { place, message, .. }) } = form else { return String::new() };
-    format!("  {name} code, because {}{message}\n", place_text(place))
-}
-
-fn place_text(place: &Option<Place>) -> String {
-    place.as_ref().map_or(String::new(), |place| format!("{}:{}: ", place.file, place.line))
-}
-
-/// A line for each warning, and one for what to do.
-fn warnings_text(warnings: &[Remark]) -> String {
-    let line = |Remark { code, place, message, help }: &Remark| {
-        let help = help.as_ref().map_or(String::new(), |help| format!("\n    help: {help}"));
-        format!("  warning[{code}]: {}{message}{help}\n", place_text(place))
-    };
-    warnings.iter().map(line).collect()
+    format!("  {name} code, because {}{message}\n", report::place_text(place))
 }
 
 /// A line for each table and variable.

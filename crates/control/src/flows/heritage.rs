@@ -177,7 +177,7 @@ impl Control {
         };
         let own = self.function_of(table, &text.text, Some(&text.name)).map_err(|error| error.to_string())?;
         let made = owner.number_of((&self.loaded.lua, &self.loaded.flows), table, own);
-        made.map_err(|diagnostic| super::owner::line(&diagnostic))
+        made.map_err(|diagnostic| diagnostic.line())
     }
 
     /// Makes all functions of flows once more, because the program has other maps by now. What fails is reported; of that, the old functions go
@@ -200,7 +200,7 @@ impl Control {
             let state = (&self.loaded.lua, &self.loaded.flows);
             let remade = function.map_err(|error| error.to_string()).and_then(|function| {
                 let made = owner.made(state, id, &function);
-                let made = made.map_err(|diagnostic| super::owner::line(&diagnostic))?;
+                let made = made.map_err(|diagnostic| diagnostic.line())?;
                 owner.tables().replace(id, made).map_err(|error| error.to_string())
             });
             if let Err(message) = remade {

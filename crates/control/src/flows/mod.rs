@@ -54,6 +54,8 @@ pub struct MadeFunction {
     pub held: Box<dyn Any + Send>,
     /// What it was compiled to.
     pub form: &'static str,
+    /// What its writer should know of it.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// The flow tables of a script.
@@ -167,6 +169,17 @@ impl FlowTables {
         self.tables[table].of_script.insert(key, content);
     }
 
+    /// What writers of functions should know of those that there are, each once.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        let mut all = Vec::new();
+        for warning in self.tables.iter().flat_map(|table| table.programs.all_warnings()) {
+            if !all.contains(warning) {
+                all.push(warning.clone());
+            }
+        }
+        all
+    }
+
     /// How many flows a table has, and how many functions.
     pub fn counts(&self, table: usize) -> (u32, usize) {
         let table = &self.tables[table];
@@ -249,7 +262,7 @@ impl FlowTables {
         for (array, program) in arrays.zip(&made.programs) {
             array.set(number, program.as_fd())?;
         }
-        programs.add(number, content, made.form, made.held);
+        programs.add(number, content, made.into());
         Ok(())
     }
 
@@ -262,7 +275,7 @@ impl FlowTables {
         for (array, program) in kernel.iter().flat_map(|(_, arrays)| arrays).zip(&made.programs) {
             array.set(number, program.as_fd())?;
         }
-        programs.replace(number, made.form, made.held);
+        programs.replace(number, made.into());
         Ok(())
     }
 

@@ -101,9 +101,10 @@ impl Owner {
         let number = self.number_of((lua, flows), table, own)?;
         let mut tables = self.tables();
         tables.assign(table, key, number).map_err(|error| refused(error.to_string()))?;
-        let (_, form) = tables.tables[table].programs.about(number);
+        let programs = &tables.tables[table].programs;
+        let ((_, form), warnings) = (programs.about(number), programs.warnings(number));
         let took = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Ok(Changed { took, form })
+        Ok(Changed { took, form, warnings })
     }
 
     /// The number of a function, which is made if flows do not have it yet.
@@ -249,7 +250,7 @@ fn refused(problem: String) -> Box<Diagnostic> {
 
 impl FlowOwner for Owner {
     fn place(&self, table: Option<&str>, key: &str) -> Result<(usize, Vec<u64>), String> {
-        self.tables().place(table, key).map_err(|error| line(&error.diagnostic()))
+        self.tables().place(table, key).map_err(|error| error.diagnostic().line())
     }
 
     fn set(
@@ -259,7 +260,7 @@ impl FlowOwner for Owner {
         key: &[u64],
         function: FlowFunction,
     ) -> Result<Changed, String> {
-        self.give(state, table, key, function).map_err(|diagnostic| line(&diagnostic))
+        self.give(state, table, key, function).map_err(|diagnostic| diagnostic.line())
     }
 
     fn get(&self, table: usize, key: &[u64]) -> Option<(Given, Flow)> {
@@ -274,11 +275,4 @@ impl FlowOwner for Owner {
     fn keys(&self, table: usize) -> Vec<Vec<u64>> {
         self.tables().flows(table).into_iter().map(|entry| entry.flow.key).collect()
     }
-}
-
-/// A diagnostic as the message of an error in Lua.
-pub(super) fn line(diagnostic: &Diagnostic) -> String {
-    let place = diagnostic.place.as_ref().map(|place| format!("{}:{}: ", place.file, place.line));
-    let help = diagnostic.help.as_ref().map(|help| format!("; {help}"));
-    format!("{}{}{}", place.unwrap_or_default(), diagnostic.message, help.unwrap_or_default())
 }

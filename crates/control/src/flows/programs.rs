@@ -1,5 +1,7 @@
 //! The programs that functions of flows are, by number and by what they were made of.
 
+use super::MadeFunction;
+use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::{DIRECT, GRACE};
 use moonhook_load::FlowText;
 use std::any::Any;
@@ -31,10 +33,22 @@ pub struct Programs {
 
 struct Program {
     content: Content,
-    form: &'static str,
+    about: About,
     /// How many flows have it.
     count: u64,
+}
+
+/// What a function was compiled to.
+pub struct About {
+    form: &'static str,
+    warnings: Vec<Diagnostic>,
     _held: Box<dyn Any + Send>,
+}
+
+impl From<MadeFunction> for About {
+    fn from(made: MadeFunction) -> About {
+        About { form: made.form, warnings: made.warnings, _held: made.held }
+    }
 }
 
 impl Programs {
@@ -75,9 +89,9 @@ impl Programs {
         self.free.push_back(number);
     }
 
-    pub fn add(&mut self, number: u32, content: Content, form: &'static str, held: Box<dyn Any + Send>) {
+    pub fn add(&mut self, number: u32, content: Content, about: About) {
         self.numbers.insert(content.clone(), number);
-        self.known.insert(number, Program { content, form, count: 0, _held: held });
+        self.known.insert(number, Program { content, about, count: 0 });
         self.unused.push_back((Instant::now(), number));
     }
 
@@ -126,18 +140,28 @@ impl Programs {
     }
 
     /// Other programs take the place of a function's.
-    pub fn replace(&mut self, number: u32, form: &'static str, held: Box<dyn Any + Send>) {
+    pub fn replace(&mut self, number: u32, about: About) {
         if let Some(program) = self.known.get_mut(&number) {
-            (program.form, program._held) = (form, held);
+            program.about = about;
         }
     }
 
     /// What a function was made of and compiled to.
     pub fn about(&self, number: u32) -> (Option<Content>, &'static str) {
         match self.known.get(&number) {
-            Some(program) => (Some(program.content.clone()), program.form),
+            Some(program) => (Some(program.content.clone()), program.about.form),
             None => (None, ""),
         }
+    }
+
+    /// What writers should know of all functions.
+    pub fn all_warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.known.values().flat_map(|program| &program.about.warnings)
+    }
+
+    /// What its writer should know of a function.
+    pub fn warnings(&self, number: u32) -> Vec<Diagnostic> {
+        self.known.get(&number).map(|program| program.about.warnings.clone()).unwrap_or_default()
     }
 }
 
@@ -154,8 +178,9 @@ mod tests {
     fn functions_go_when_no_flow_has_them_for_a_while() {
         let mut programs = Programs::default();
         let (a, b) = (programs.reserve(4).unwrap(), programs.reserve(4).unwrap());
-        programs.add(a, text("a"), "expanded code", Box::new(()));
-        programs.add(b, text("b"), "expanded code", Box::new(()));
+        let made = || About { form: "expanded code", warnings: Vec::new(), _held: Box::new(()) };
+        programs.add(a, text("a"), made());
+        programs.add(b, text("b"), made());
         [a, a, b].into_iter().for_each(|number| programs.hold(number));
         programs.release(a);
         programs.release(b);

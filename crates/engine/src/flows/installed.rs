@@ -3,6 +3,7 @@
 use super::own_variables::{Own, map_in};
 use crate::raw::RawFunction;
 use crate::{Compiled, EngineError, Entry, Form, Timings, duplicate, entries};
+use moonhook_diagnostic::Diagnostic;
 use moonhook_install::Program;
 use moonhook_records::Decoder;
 use std::any::Any;
@@ -16,6 +17,7 @@ pub struct Installed {
     /// What the programs need.
     pub held: Box<dyn Any + Send>,
     pub form: Form,
+    pub warnings: Vec<Diagnostic>,
     pub timings: Timings,
     /// Slots of 8 bytes.
     pub instructions: usize,
@@ -26,7 +28,8 @@ impl Installed {
         let RawFunction { programs, module, variables, timings, instructions } = made;
         let (decoder, form) = (Decoder::new(&module), Form::Expanded);
         let own = variables.map(|map| Own { variables: module.variables, map });
-        Installed { programs, decoder, own, held: Box::new(()), form, timings, instructions }
+        let (warnings, held) = (module.warnings, Box::new(()));
+        Installed { programs, decoder, own, held, form, warnings, timings, instructions }
     }
 
     pub fn from_object(compiled: Compiled, program: Program) -> Result<Installed, EngineError> {
@@ -38,6 +41,7 @@ impl Installed {
         let instructions = compiled.object.functions.iter().map(|function| function.instructions).sum();
         let own =
             map_in(&program, &compiled.module)?.map(|map| Own { variables: compiled.module.variables, map });
-        Ok(Installed { programs, decoder, own, held: Box::new(program), form, timings, instructions })
+        let (warnings, held) = (compiled.module.warnings, Box::new(program));
+        Ok(Installed { programs, decoder, own, held, form, warnings, timings, instructions })
     }
 }

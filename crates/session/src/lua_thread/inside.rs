@@ -3,6 +3,7 @@
 use super::frames::{Objects, hand_over};
 use super::{CatchUp, Done, FlowOrder, Job, LuaId, Order, Prepared, Reports, Sources, Told};
 use crate::SessionError;
+use crate::announce::remark;
 use crate::inbox::Inbox;
 use moonhook_control::{Connection, Control, ControlError, Options, Report};
 use moonhook_daemon::{Answer, Executed, Failure, FlowChanged};
@@ -160,7 +161,8 @@ fn set_flow(control: &mut Control, order: &FlowOrder) -> Answer {
     let FlowOrder { table, key, source, name } = order;
     let changed = control.set_flow(table.as_deref(), key, (source, name.as_deref()));
     let changed = changed.map_err(|error| Failure::new(error.diagnostic(), Exit::Refused as u8))?;
-    Ok(json!(FlowChanged { microseconds: changed.took, form: changed.form.to_string() }))
+    let warnings = changed.warnings.iter().map(remark).collect();
+    Ok(json!(FlowChanged { microseconds: changed.took, form: changed.form.to_string(), warnings }))
 }
 
 /// Hashes what is written.

@@ -1,6 +1,7 @@
 //! What scripts do with a flow table: the functions `set`, `get`, `delete` and `pairs` of the module.
 
 use mlua::{Lua, MultiValue, Value};
+use moonhook_diagnostic::Diagnostic;
 use moonhook_flows::{Flow, KeyKind};
 use moonhook_snapshot::FlowTable;
 use std::time::Instant;
@@ -29,10 +30,13 @@ fn set(lua: &Lua, flows: &Flows, table: usize, arguments: &[Value]) -> Result<Mu
         Some(owner) => {
             let changed = owner.set((lua, flows), table, &key, own)?;
             let form = lua.create_string(changed.form).map_err(said)?;
-            Ok(MultiValue::from_iter([
-                Value::Integer(begin.elapsed().as_micros() as i64),
-                Value::String(form),
-            ]))
+            let took = Value::Integer(begin.elapsed().as_micros() as i64);
+            let mut results = MultiValue::from_iter([took, Value::String(form)]);
+            if !changed.warnings.is_empty() {
+                let lines: Vec<String> = changed.warnings.iter().map(Diagnostic::line).collect();
+                results.push_back(Value::String(lua.create_string(lines.join("\n")).map_err(said)?));
+            }
+            Ok(results)
         }
         None => {
             let full = flows.change(table, |made| {
