@@ -6,7 +6,7 @@ use serde_json::json;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Send a flow's function to a script that runs elsewhere
 #[derive(Debug, clap::Args)]
@@ -48,6 +48,9 @@ pub struct Arguments {
     /// Send each datagram so many times, where some are lost; it is taken once
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=100))]
     copies: u8,
+    /// Send no more datagrams a second than this: scripts take 200 from a sender unless they say otherwise
+    #[arg(long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -87,9 +90,13 @@ fn send(arguments: &Arguments, datagrams: &[Vec<u8>]) -> std::io::Result<SocketA
     let to = addresses.next().ok_or_else(none)?;
     let any: SocketAddr = if to.is_ipv4() { ([0; 4], 0).into() } else { ([0u16; 8], 0).into() };
     let socket = UdpSocket::bind(any)?;
-    for _ in 0..arguments.copies {
-        for datagram in datagrams {
-            socket.send_to(datagram, to)?;
+    let all = (0..arguments.copies).flat_map(|_| datagrams);
+    // Few go at once, as fast as they can.
+    let is_slow = datagrams.len() * usize::from(arguments.copies) > arguments.rate as usize;
+    for datagram in all {
+        socket.send_to(datagram, to)?;
+        if is_slow {
+            std::thread::sleep(Duration::from_secs(1) / arguments.rate);
         }
     }
     Ok(to)

@@ -101,8 +101,8 @@ impl Flows {
     fn new_function(&self, lua: &Lua, table: usize, own: &FlowText) -> Result<Function, String> {
         let made = self.chunk_of(lua, table, own).and_then(|chunk| chunk.call::<Value>(()));
         let value = made.map_err(|error| match error {
-            mlua::Error::SyntaxError { message, .. } => message,
-            error => error.to_string(),
+            mlua::Error::SyntaxError { message, .. } => shortened(message),
+            error => shortened(error.to_string()),
         })?;
         let of_library = value.as_function().is_some_and(|function| function.info().what == "C");
         let Value::Function(function) = value else {
@@ -183,6 +183,17 @@ fn around(lua: &Lua, (text, name): (&str, &str), names: &[String]) -> mlua::Resu
     })
 }
 
+/// Bytes of what is said of a text: a word of it may be all of a datagram.
+const MOST_SAID: usize = 500;
+
+fn shortened(mut message: String) -> String {
+    if message.len() > MOST_SAID {
+        message.truncate(message.floor_char_boundary(MOST_SAID));
+        message.push('…');
+    }
+    message
+}
+
 /// Whether a text is meant to be a function, not a chunk: that is what it begins with, but for comments.
 fn is_function(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_start);
@@ -205,6 +216,14 @@ mod tests {
         ] {
             assert!(problem(text).contains(part), "{text}: {}", problem(text));
         }
+    }
+
+    #[test]
+    fn long_words_are_not_repeated() {
+        let long = shortened(format!("flow 1:1: unexpected symbol near '{}'", "ä".repeat(10_000)));
+        assert!(long.starts_with("flow 1:1: unexpected symbol near 'ää") && long.ends_with("ä…"), "{long}");
+        assert!(long.len() <= MOST_SAID + "…".len(), "{} bytes", long.len());
+        assert_eq!(shortened("short".into()), "short");
     }
 
     #[test]
