@@ -28,7 +28,7 @@ pub enum ControlError {
     State(String),
     #[error(transparent)]
     Install(#[from] InstallError),
-    #[error("there is no flow table '{name}'")]
+    #[error("{}", no_flow_table(name, existing))]
     NoSuchFlowTable { name: String, existing: Vec<String> },
     #[error("{problem}")]
     FlowKey { problem: KeyError, names: String },
@@ -123,6 +123,15 @@ impl ControlError {
     }
 }
 
+/// What is wrong where a flow table is named, or none is.
+fn no_flow_table(name: &str, existing: &[String]) -> String {
+    match (name, existing) {
+        ("", []) => "the script has no flow table".to_string(),
+        ("", _) => "there are several flow tables".to_string(),
+        _ => format!("there is no flow table '{name}'"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +168,18 @@ mod tests {
                 "MH0707",
                 "several scripts have a table 't'",
                 "name one of a.t, b.t",
+            ),
+            (
+                ControlError::NoSuchFlowTable { name: String::new(), existing: vec!["a".into(), "b".into()] },
+                "MH0709",
+                "there are several flow tables",
+                "name one of them with `--table`: a, b",
+            ),
+            (
+                ControlError::NoSuchFlowTable { name: String::new(), existing: vec![] },
+                "MH0709",
+                "the script has no flow table",
+                "the script makes one",
             ),
             (
                 ControlError::NoSuchFlowTable { name: table(), existing: vec![] },

@@ -97,9 +97,11 @@ fn attempt(
     let logs = request_logs(&mut opened, options.log);
     let given: Vec<_> = maps.iter().map(|(name, _)| name.as_str()).collect();
     let arena = arena::reserve(&mut opened, &given)?;
-    let reused = maps.iter().map(|(name, map)| reuse::reuse(&mut opened, name, *map));
-    let reused = reused.collect::<Result<Vec<_>, _>>()?;
+    let places = given.iter().map(|name| reuse::place(&opened, name)).collect::<Result<Vec<_>, _>>()?;
     reuse::make_zeros(&mut opened, &given)?;
+    for (at, (_, map)) in places.iter().zip(maps) {
+        reuse::reuse(&mut opened, *at, *map)?;
+    }
     let ((loaded, interrupted), said) =
         messages::collect(|| patience::bounded(options.patience, || load_object(opened)));
     let object = loaded.map_err(|errno| match (options.patience, errno) {
@@ -112,7 +114,7 @@ fn attempt(
     let presence = Presence::of(arena.as_ref());
     let program = Program { presence, object, arena, logs, warnings: said };
     program.arena.as_ref().map_or(Ok(()), |arena| arena.populate())?;
-    for at in reused {
+    for at in places {
         reuse::show(&program, at)?;
     }
     Ok(program)

@@ -10,15 +10,22 @@ use nix::errno::Errno;
 use nix::libc::{self, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// Puts `map` in the place of the map or data section `name`, which must be of its type and sizes. Gives the place that it has among the
-/// object's: from now on, it goes by the name that it was made with (`bpf_map__reuse_fd`, libbpf.c).
-pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) -> Result<usize, InstallError> {
-    let existing = opened.maps().map(|map| map.name().to_string_lossy().into_owned()).collect();
-    let (at, mut own) = opened
-        .maps_mut()
-        .enumerate()
-        .find(|(_, own)| own.name() == name)
-        .ok_or_else(|| InstallError::NoSuchItem { kind: "map", name: name.to_string(), existing })?;
+/// The place of the map or data section `name` among the object's. It has to be asked for before any map is used again: such a map goes by
+/// the name that it was made with from then on (`bpf_map__reuse_fd`, libbpf.c), which may be that of another one.
+pub(crate) fn place(opened: &OpenObject, name: &str) -> Result<usize, InstallError> {
+    let existing = || opened.maps().map(|map| map.name().to_string_lossy().into_owned()).collect();
+    let place = opened.maps().position(|own| own.name() == name);
+    place.ok_or_else(|| InstallError::NoSuchItem {
+        kind: "map",
+        name: name.to_string(),
+        existing: existing(),
+    })
+}
+
+/// Puts `map` in the place of the map or data section there, which must be of its type and sizes.
+pub(crate) fn reuse(opened: &mut OpenObject, at: usize, map: BorrowedFd<'_>) -> Result<(), InstallError> {
+    let Some(mut own) = opened.maps_mut().nth(at) else { return Ok(()) };
+    let name = &own.name().to_string_lossy().into_owned();
     let there = sys::map_info(map).map_err(|errno| failed(name, errno))?;
     let pointer = own.as_libbpf_object().as_ptr();
     // SAFETY: the map belongs to the object, which is borrowed.
@@ -30,8 +37,7 @@ pub(crate) fn reuse(opened: &mut OpenObject, name: &str, map: BorrowedFd<'_>) ->
         let problem = "the map to be used again is of another type or size".to_string();
         return Err(InstallError::MapAccess { map: name.to_string(), problem });
     }
-    own.reuse_fd(map).map_err(|error| access(name, &error))?;
-    Ok(at)
+    own.reuse_fd(map).map_err(|error| access(name, &error))
 }
 
 /// `BPF_F_MMAPABLE` (include/uapi/linux/bpf.h).
@@ -42,7 +48,7 @@ const MAPPABLE: u32 = 1 << 10;
 pub(crate) fn make_zeros(opened: &mut OpenObject, given: &[&str]) -> Result<(), InstallError> {
     let sections: Vec<_> =
         opened.maps().map(|map| (map.name().to_string_lossy().into_owned(), map.value_size())).collect();
-    for (name, value_size) in &sections {
+    for (at, (name, value_size)) in sections.iter().enumerate() {
         if !name.starts_with(".bss.") || given.contains(&name.as_str()) {
             continue;
         }
@@ -57,7 +63,7 @@ pub(crate) fn make_zeros(opened: &mut OpenObject, given: &[&str]) -> Result<(), 
             value: None,
             frozen: false,
         })?;
-        reuse(opened, name, map.as_fd())?;
+        reuse(opened, at, map.as_fd())?;
     }
     Ok(())
 }

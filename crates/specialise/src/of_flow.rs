@@ -150,7 +150,7 @@ impl Context<'_> {
         let Some(variable) = script.variables.get(index) else { return Ok(()) };
         if !script.in_section {
             let what = format!("`{}` is a variable of handlers that are general code", variable.name);
-            return self.refuse(LowerErrorKind::OfScript { what, help: NUMBERS }, Some(&variable.name));
+            return self.refuse(LowerErrorKind::OfScript { what, help: IN_GENERAL }, Some(&variable.name));
         }
         match self.known.variables.variants(index).is_empty() {
             true => {

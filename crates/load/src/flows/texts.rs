@@ -99,6 +99,12 @@ impl Flows {
     }
 
     fn new_function(&self, lua: &Lua, table: usize, own: &FlowText) -> Result<Function, String> {
+        if let Some(name) = name_of_function(&own.text) {
+            return Err(format!(
+                "{}: the function has a name, by which it would be a variable of the script: write `function(…)` in the place of `function {name}(…)`",
+                own.name
+            ));
+        }
         let made = self.chunk_of(lua, table, own).and_then(|chunk| chunk.call::<Value>(()));
         let value = made.map_err(|error| match error {
             mlua::Error::SyntaxError { message, .. } => shortened(message),
@@ -196,9 +202,23 @@ fn shortened(mut message: String) -> String {
 
 /// Whether a text is meant to be a function, not a chunk: that is what it begins with, but for comments.
 fn is_function(text: &str) -> bool {
+    behind_function(text).is_some_and(|rest| rest.starts_with('('))
+}
+
+/// The name of the function that a text begins with, if it has one.
+fn name_of_function(text: &str) -> Option<&str> {
+    let rest = behind_function(text)?;
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"_.:".contains(c)).unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|name| !name.is_empty())
+}
+
+/// What stands behind the word `function` that a text begins with, but for comments.
+fn behind_function(text: &str) -> Option<&str> {
     let mut lines = text.lines().map(str::trim_start);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with("--")).unwrap_or_default();
-    first.strip_prefix("function").is_some_and(|rest| rest.trim_start().starts_with('('))
+    let rest = first.strip_prefix("function")?;
+    let is_word = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    (!is_word).then(|| rest.trim_start())
 }
 
 #[cfg(test)]
@@ -215,6 +235,19 @@ mod tests {
             ("functions(", "a.lua:1: unexpected symbol near <eof>"),
         ] {
             assert!(problem(text).contains(part), "{text}: {}", problem(text));
+        }
+    }
+
+    #[test]
+    fn functions_with_names_are_told_apart() {
+        for (text, name) in [
+            ("function(pkt) end", None),
+            ("-- Drops.\n  function drop(pkt) end", Some("drop")),
+            ("function a.b:c(pkt) end", Some("a.b:c")),
+            ("functional(pkt)", None),
+            ("local function drop(pkt) end return drop", None),
+        ] {
+            assert_eq!(name_of_function(text), name, "{text}");
         }
     }
 
