@@ -53,6 +53,7 @@ pub const LIBRARIES: &[&Library] = &[
     &own::DATA,
     &own::DNS,
     &own::DNS_MESSAGE,
+    &own::ECLAT,
     &own::FLOW,
     &own::GLOBALS,
     &own::HTTP,
@@ -101,7 +102,11 @@ pub fn find(name: &str) -> Option<&'static Function> {
 
 /// The same, or one that is in no table, such as an iterator: what a call at packet time may be of.
 pub fn find_called(name: &str) -> Option<&'static Function> {
-    let iterators = standard::ITERATORS.iter().copied().chain([&own::dns::NEXT_RECORD, &own::flow::CALL]);
+    let iterators = standard::ITERATORS.iter().copied().chain([
+        &own::dns::NEXT_RECORD,
+        &own::flow::CALL,
+        &own::eclat::CALL,
+    ]);
     find(name).or_else(|| iterators.into_iter().find(|function| function.name == name))
 }
 

@@ -50,6 +50,7 @@ pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given}
 pub use crate::freeze::Base;
 pub use crate::functions::raising;
 pub use crate::kernel::{Kernel, Untold};
+pub use crate::modules::eclat::CALL_CHAIN;
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
 pub use crate::modules::xsk::event as event_of_queue;
@@ -231,6 +232,9 @@ pub fn load_with_contents(
         snapshot.owners = Owners::of(snapshot, &scripts);
         snapshot.receivers = registry.receivers.queues();
         snapshot.traced = registry.traced.borrow().clone();
+        let (chains, texts) = &*registry.chains.0.borrow();
+        snapshot.chains.clone_from(chains);
+        snapshot.sources.extend(texts.iter().cloned());
         Ok(known)
     };
     if !contents.is_empty() {

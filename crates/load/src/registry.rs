@@ -14,7 +14,7 @@ use crate::receivers::Receivers;
 use mlua::{Function, Lua, Table};
 use moonhook_hook::{Hook, Point};
 use moonhook_schema::{Datum, Declaration};
-use moonhook_snapshot::Traced;
+use moonhook_snapshot::{LoadedChain, Source, Traced};
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
@@ -45,6 +45,7 @@ pub(crate) struct Registry {
     pub traced: Rc<RefCell<Traced>>,
     pub refusals: Refusals,
     pub flows: Flows,
+    pub chains: Chains,
 }
 
 impl Registry {
@@ -59,9 +60,14 @@ impl Registry {
             traced: Rc::default(),
             refusals: Refusals::default(),
             flows: Flows::default(),
+            chains: Chains::default(),
         }
     }
 }
+
+/// Chains of eCLAT that scripts have loaded, and the texts that they are of.
+#[derive(Clone, Default)]
+pub(crate) struct Chains(pub Rc<RefCell<(Vec<LoadedChain>, Vec<Source>)>>);
 
 /// Errors about the kernel that functions have raised, by their messages: a message of Lua's has no room for all that is to be said.
 #[derive(Clone, Default)]

@@ -184,6 +184,10 @@ pub fn run_at(path: &Path, elsewhere: &Elsewhere) -> Result<Ran, ProofError> {
     let script = folder.path().join(path.file_name().unwrap_or_default());
     let (header, code) = text.split_at(header);
     std::fs::write(&script, format!("{header}{}{code}", elsewhere.0)).map_err(problem)?;
+    let chains = path.with_extension("eclat");
+    if let (true, Some(name)) = (chains.exists(), chains.file_name()) {
+        std::fs::copy(&chains, folder.path().join(name)).map_err(problem)?;
+    }
     agree(path, Pair::in_both_forms(&script, false)?, &frames)
 }
 

@@ -112,6 +112,7 @@ fn agree_at(hook: &str, number: u64, elsewhere: &cases::Elsewhere) {
     let mut all = Vec::new();
     for (folder, at_least) in [
         ("cases/addresses", 5),
+        ("cases/eclat", 1),
         ("cases/errors", 5),
         ("cases/flows", 2),
         ("cases/lengths", 3),

@@ -22,6 +22,7 @@ pub mod same_word;
 mod table;
 mod traced;
 
+use moonhook_eclat::tree::Chains;
 use moonhook_hook::{CLONE, Hook, Point, XDP};
 use std::fmt;
 use std::sync::Arc;
@@ -79,6 +80,15 @@ pub struct Snapshot {
     pub traced: Traced,
     /// Tables that give a function to each flow, in the order in which the scripts made them.
     pub flows: Vec<FlowTable>,
+    /// Chains of eCLAT that the scripts have loaded.
+    pub chains: Vec<LoadedChain>,
+}
+
+/// A chain of eCLAT: the script that it is of, and its number there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedChain {
+    pub script: Arc<Chains>,
+    pub number: usize,
 }
 
 impl Snapshot {

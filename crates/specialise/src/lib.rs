@@ -25,6 +25,7 @@ mod events;
 mod execution;
 mod expanded;
 use moonhook_snapshot::{Snapshot, first_sums, flow, names};
+mod chains;
 mod field_values;
 mod field_writes;
 mod fields;

@@ -7,6 +7,7 @@
 //! whatever the script and the frame; knows nothing of BPF or of where frames come from.
 
 mod call;
+mod chain;
 mod error;
 mod flow;
 mod kept;
@@ -77,6 +78,7 @@ impl UserTier {
         loaded.requests.print_events();
         let points = loaded.snapshot.handlers.iter().map(|handler| handler.point.clone());
         let handlers = points.zip(loaded.handlers).map(|(point, function)| Handler { point, function });
+        chain::register(&loaded.lua, loaded.snapshot.chains)?;
         Self::from_parts(loaded.lua, handlers.collect(), options)
     }
 

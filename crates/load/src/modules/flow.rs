@@ -202,6 +202,6 @@ fn bad(problem: &str) -> String {
     format!("bad argument #1 to 'new' ({problem})")
 }
 
-fn said(error: mlua::Error) -> String {
+pub(super) fn said(error: mlua::Error) -> String {
     error.to_string()
 }

@@ -7,6 +7,7 @@ pub(crate) mod attach;
 mod byteorder;
 mod cgroup;
 mod dns;
+pub mod eclat;
 pub mod flow;
 mod ip;
 mod linux;
@@ -32,6 +33,7 @@ pub(crate) const MODULES: &[Module] = &[
     byteorder::MODULE,
     cgroup::MODULE,
     dns::MODULE,
+    eclat::MODULE,
     flow::MODULE,
     ip::MODULE,
     linux::MODULE,

@@ -7,6 +7,7 @@ mod base;
 mod byte;
 mod byteorder;
 pub mod call;
+mod chain;
 mod checksum;
 mod convert;
 mod data;
@@ -60,6 +61,7 @@ const FAMILIES: &[&[Row]] = &[
     dns::ROWS,
     dns_records::ROWS,
     event::ROWS,
+    chain::ROWS,
     flow::ROWS,
     format::ROWS,
     gmatch::ROWS,

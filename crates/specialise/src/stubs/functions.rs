@@ -13,7 +13,7 @@ use moonhook_ir::words::PathState;
 use moonhook_library::Library;
 use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS, ROUTE};
 use moonhook_library::own::dns::{ANSWER_PARTS, HEADER, RECORD_PARTS};
-use moonhook_library::own::{DATA, HTTP, globals};
+use moonhook_library::own::{DATA, HTTP, eclat, globals};
 use moonhook_packet::protocols::inner;
 
 impl Stubs<'_> {
@@ -36,7 +36,15 @@ impl Stubs<'_> {
         let Some(row) = row else { return Ok(None) };
         let body = |context: &mut Context<'_>, parameters: &[Word]| {
             set_arguments(context, parameters);
-            let Some((owner, known)) = owners(row.name) else { return run(context, row, vec![]) };
+            let Some((owner, known)) = owners(row.name) else {
+                return match ABOUT_PACKETS.contains(&row.name) {
+                    true => context.on_frame(&mut |context| {
+                        context.state.facts.packet.written = true;
+                        run(context, row, vec![])
+                    }),
+                    false => run(context, row, vec![]),
+                };
+            };
             context.on_frame(&mut |context| {
                 // What the script saw of the packet may no longer hold.
                 context.state.facts.packet.written = true;
@@ -50,6 +58,9 @@ impl Stubs<'_> {
         self.make(&title, with_context(2), body).map(Some)
     }
 }
+
+/// Functions that look at the packet, and are no methods of it.
+const ABOUT_PACKETS: [&str; 1] = [eclat::CALL.name];
 
 /// What errors call the objects that have a method, and these.
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {

@@ -157,7 +157,7 @@ fn keys(given: &Table, globals: &Table) -> Result<Vec<PublicKey>, String> {
 }
 
 /// What is in a file that the script may read.
-fn content(globals: &Table, name: &str) -> Result<String, String> {
+pub fn content(globals: &Table, name: &str) -> Result<String, String> {
     let open: Function = globals.raw_get::<Table>("io").and_then(|io| io.raw_get("open")).map_err(said)?;
     let (file, problem): (Option<Value>, Option<String>) = open.call(name).map_err(said)?;
     let Some(Value::UserData(file)) = file else { return Err(problem.unwrap_or_default()) };

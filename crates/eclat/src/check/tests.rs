@@ -1,0 +1,170 @@
+use super::*;
+use crate::eval::{Machine, run};
+
+/// A packet, and what a chain may still do.
+struct Packet {
+    bytes: Vec<u8>,
+    steps: u32,
+    called: Vec<(usize, Vec<u64>)>,
+}
+
+impl Packet {
+    fn place(&self, offset: u64, bits: u32) -> std::result::Result<std::ops::Range<usize>, &'static str> {
+        let end = offset.checked_add(u64::from(bits) / 8).filter(|end| *end <= self.bytes.len() as u64);
+        end.map(|end| offset as usize..end as usize).ok_or("beyond")
+    }
+}
+
+impl Machine for Packet {
+    type End = &'static str;
+
+    fn step(&mut self, _: At) -> std::result::Result<(), &'static str> {
+        self.steps = self.steps.checked_sub(1).ok_or("steps")?;
+        Ok(())
+    }
+
+    fn read(&mut self, offset: u64, bits: u32) -> std::result::Result<u64, &'static str> {
+        let place = self.place(offset, bits)?;
+        Ok(self.bytes[place].iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    fn write(&mut self, offset: u64, bits: u32, number: u64) -> std::result::Result<(), &'static str> {
+        let place = self.place(offset, bits)?;
+        self.bytes[place].copy_from_slice(&number.to_be_bytes()[8 - bits as usize / 8..]);
+        Ok(())
+    }
+
+    fn call(&mut self, program: usize, arguments: &[u64]) -> std::result::Result<u64, &'static str> {
+        self.called.push((program, arguments.to_vec()));
+        Ok(arguments.iter().sum())
+    }
+}
+
+fn checked(source: &str) -> Result<Chains> {
+    check(&crate::parse(source).unwrap_or_else(|error| panic!("{source}\n{error}")), "test.eclat")
+}
+
+/// What the chain `main` gives for the packet with bytes 0, 1, 2 and so on up to 15.
+fn runs(source: &str) -> (std::result::Result<u64, &'static str>, Packet) {
+    let chains = checked(source).unwrap_or_else(|error| panic!("{source}\n{error}"));
+    let main = chains.chains.iter().position(|chain| chain.name == "main").expect("a chain `main`");
+    let mut packet = Packet { bytes: (0..16).collect(), steps: 1000, called: Vec::new() };
+    (run(&chains, main, &[7, u64::MAX, 3, 4], &mut packet), packet)
+}
+
+/// The value of an expression, where `a` is 7 of type u8 and `b` is -1 of type s16.
+fn value(expression: &str) -> i64 {
+    runs(&format!("def main(u8: a, s16: b):\n  return {expression}\n")).0.expect(expression) as i64
+}
+
+#[test]
+fn numbers_are_those_of_c() {
+    for (expression, expected) in [
+        ("a + b", 6),
+        ("b", -1),
+        ("b < a", 1),
+        ("b < 0xffffffff", 0),
+        ("b == 0xffffffff", 1),
+        ("b < 4294967295", 1),
+        ("-1 >> 1", -1),
+        ("0xffffffff >> 1", 0x7fff_ffff),
+        ("1 << 31", -0x8000_0000),
+        ("1 << 33", 2),
+        ("~0", -1),
+        ("~a", -8),
+        ("not a", 0),
+        ("not not b", 1),
+        ("-7 / 2", -3),
+        ("-7 % 2", -1),
+        ("a / (b + 1)", 0),
+        ("a % (b + 1)", 7),
+        ("0x7fffffff + 1", -0x8000_0000),
+        ("2147483647 + a * 0", 2147483647),
+        ("4294967296 * 4294967296", 0),
+        ("a == 7 && b", 1),
+        ("0 || a - 7", 0),
+        ("1 + 2 << 3", 24),
+        ("a & 4 == 4", 1),
+        ("true + true", 2),
+    ] {
+        assert_eq!(value(expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn chains_run() {
+    let (value, packet) = runs(
+        "from programs.net import count, drop\nSTEP = 2\n\
+         def sum(u8: from_, u16: to):\n  u32: s = 0\n  for i in range(from_, to, STEP):\n    s += i\n  return s\n\
+         def main(u64: n):\n  X = 5; u8: small = 300\n  small += 250\n  count(X, small)\n  if Packet.readU8(1) != 1:\n    return 1\n  \
+         elif n == 7:\n    u64: t = sum(0, 10)\n    Packet.writeU16(2, 0x12345)\n    \
+         return t * 1000 + Packet.read_u32(2)\n  return 2\n",
+    );
+    assert_eq!(value, Ok(20 * 1000 + 0x2345_0405));
+    assert_eq!((packet.called, packet.bytes[2..4].to_vec()), (vec![(0, vec![5, 38])], vec![0x23, 0x45]));
+    assert_eq!(runs("def main():\n  return Packet.readU64(9)\n").0, Err("beyond"));
+    assert_eq!(runs("def main():\n  return Packet.readU8(-1)\n").0, Err("beyond"));
+    assert_eq!(runs("def main():\n  while true: pass\n").0, Err("steps"));
+    let (value, packet) = runs(
+        "from programs.p import f\ndef main(u64: n):\n  0 && f(1)\n  return n\n"
+            .replace("0 && f(1)", "n = 0 && f(1) || f(2)")
+            .as_str(),
+    );
+    assert_eq!((value, packet.called), (Ok(1), vec![(0, vec![2])]));
+}
+
+#[test]
+fn ranges_are_those_of_python() {
+    let turns = |range: &str, ty: &str| {
+        let source = format!(
+            "def main():\n  u64: n = 0\n  {ty}: i = 99\n  for i in range({range}):\n    n = n * 10 + 1\n  return n * 1000 + i\n"
+        );
+        runs(&source).0
+    };
+    assert_eq!(
+        (turns("3", "u8"), turns("2, 4", "s32"), turns("5, 0, -2", "s8")),
+        (Ok(111_002), Ok(11_003), Ok(111_001))
+    );
+    assert_eq!(
+        (turns("0", "u8"), turns("250, 255, 10", "u8"), turns("0, 300, 100", "u8")),
+        (Ok(99), Ok(1_250), Ok(111_200))
+    );
+}
+
+#[test]
+fn blocks_have_variables_of_their_own() {
+    let source = "def main():\n  u8: x = 1\n  if x:\n    u16: x = 1000\n    x += 1\n  return x\n";
+    assert_eq!(runs(source).0, Ok(1));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    for (lines, line, message) in [
+        ("return x", 2, "nothing is called 'x'"),
+        ("x = 1", 2, "'x' is assigned before it has a type"),
+        ("u8: x = 1\n  u8: x = 2", 3, "there is a 'x' already"),
+        (
+            "if 1:\n    u8: x = 1\n  return x",
+            4,
+            "'x' is a variable of the block that begins in line 2, which has ended",
+        ),
+        ("X = 1\n  X += 1", 3, "'X' is a constant"),
+        ("X = f()", 2, "a constant is a number"),
+        ("f(1)", 2, "'f' takes 0 arguments, not 1"),
+        ("Packet.readU8()", 2, "'readU8' takes 1 arguments, not 0"),
+        ("Packet.readU12(1)", 2, "there is no 'Packet.readU12'"),
+        ("Socket.read(1)", 2, "there is no 'Socket.read'"),
+        ("return 'a'", 2, "a text is no number"),
+        ("1 + 2", 2, "the line does nothing"),
+        ("for i in range(1, 2, 0): pass", 2, "the step of `range` is a number other than 0"),
+        ("for i in range(1, 2, f()): pass", 2, "the step of `range` is a number other than 0"),
+        ("f()", 1, "the chain 'f' calls itself"),
+        ("g()", 1, "the chain 'f' calls itself"),
+        ("ip6_sc()", 2, "'ip6_sc' is a loader, which starts chains and is called by none"),
+        ("return ip6_sc[map][1]", 2, "'ip6_sc' has no map 'map'"),
+    ] {
+        let source = format!("def f():\n  {lines}\ndef g():\n  f()\nfrom loaders.basic import ip6_sc\n");
+        let error = checked(&source).expect_err(&source);
+        assert_eq!((error.kind.to_string().as_str(), error.at.line), (message, line), "{source}");
+    }
+}

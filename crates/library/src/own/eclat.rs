@@ -1,0 +1,15 @@
+//! `require "eclat"`: chains of eCLAT as functions.
+
+use crate::Gives::Integer;
+use crate::{Found, Function, Library};
+
+pub const ECLAT: Library = Library {
+    name: "eclat",
+    found: Found::Module,
+    constants: &[],
+    functions: &[Function::load("eclat.chain").instead("load chains at load time, outside the handler")],
+    instead: "load chains at load time, outside the handler",
+};
+
+/// What functions of `eclat.chain` call: the chain's number, the packet, and the chain's arguments. What the chain returns.
+pub const CALL: Function = Function::stub("chain", &[Integer]);
