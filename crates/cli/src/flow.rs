@@ -1,7 +1,7 @@
 //! `moonhook flow`: which function each flow has in a running script.
 
 use crate::remote::{RemoteOptions, ask};
-use crate::terminal::printable;
+use crate::terminal::{printable, printable_error};
 use crate::{CliError, Exit, report};
 use moonhook_daemon::{Client, FlowChanged, FlowInfo, FlowOperation, FlowPage, FlowTableInfo, Name, Request};
 use serde_json::json;
@@ -82,7 +82,8 @@ pub fn flow(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
             match arguments.json {
                 true => writeln!(out, "{}", json!(changed))?,
                 false if !changed.warnings.is_empty() => {
-                    eprint!("{}", report::remarks(&changed.warnings));
+                    let text = report::remarks(&changed.warnings);
+                    eprint!("{}", String::from_utf8_lossy(&printable_error(text.as_bytes())));
                     writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?;
                 }
                 false => writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?,

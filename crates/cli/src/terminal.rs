@@ -1,5 +1,6 @@
 //! Standard output and error as a person sees them.
 
+use moonhook_diagnostic::is_command;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -29,26 +30,22 @@ pub fn error_takes_text() -> bool {
 }
 
 fn spelled_out(text: &[u8]) -> Cow<'_, [u8]> {
-    if !(0..text.len()).any(|at| is_command(text, at)) {
+    if !text.utf8_chunks().any(|chunk| chunk.valid().contains(is_command)) {
         return Cow::Borrowed(text);
     }
     let mut shown = Vec::with_capacity(text.len() + 16);
-    for (at, byte) in text.iter().enumerate() {
-        if is_command(text, at) {
-            shown.extend(byte.escape_ascii());
-        } else {
-            shown.push(*byte);
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let mut bytes = [0; 4];
+            let bytes = c.encode_utf8(&mut bytes).as_bytes();
+            match is_command(c) {
+                true => shown.extend(bytes.escape_ascii()),
+                false => shown.extend(bytes),
+            }
         }
+        shown.extend(chunk.invalid());
     }
     Cow::Owned(shown)
-}
-
-/// Whether the byte there is a control character, or one of the two bytes that UTF-8 has for U+0080 to U+009F.
-fn is_command(text: &[u8], at: usize) -> bool {
-    let is_long = |pair: Option<&[u8]>| matches!(pair, Some([0xc2, 0x80..=0x9f]));
-    let before = at.checked_sub(1).and_then(|before| text.get(before..=at));
-    let is_short = text[at].is_ascii_control() && !b"\t\n".contains(&text[at]);
-    is_short || is_long(text.get(at..at + 2)) || is_long(before)
 }
 
 #[cfg(test)]
@@ -59,6 +56,8 @@ mod tests {
     fn commands_to_the_terminal_are_spelled_out() {
         assert_eq!(&*spelled_out(b"a\x1b[2Jb\x07\tc\n"), b"a\\x1b[2Jb\\x07\tc\n");
         assert_eq!(&*spelled_out("ü\u{9b}2J".as_bytes()), b"\xc3\xbc\\xc2\\x9b2J");
+        assert_eq!(&*spelled_out("a\u{202e}b".as_bytes()), b"a\\xe2\\x80\\xaeb");
+        assert_eq!(&*spelled_out(b"\xff\x1b"), b"\xff\\x1b");
         assert!(matches!(spelled_out("grün\t".as_bytes()), Cow::Borrowed(_)));
     }
 }

@@ -76,6 +76,11 @@ impl Diagnostic {
     }
 
     fn render_as(&self, level: &Level<'_>, colour: bool) -> String {
+        let texts = [Some(&self.message), self.reason.as_ref(), self.help.as_ref()];
+        let of_place = self.place.iter().flat_map(|place| [&place.file, &place.text]);
+        if texts.into_iter().flatten().chain(of_place).any(|text| text.contains(is_command)) {
+            return self.spelled_out().render_as(level, colour);
+        }
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let title = level.clone().primary_title(&self.message).id(self.code);
         let mut group = match &self.place {
@@ -98,6 +103,35 @@ impl Diagnostic {
         }
         renderer.render(&[group]).to_string()
     }
+}
+
+impl Diagnostic {
+    /// The same where commands to a terminal are spelled out: texts and names of files may come from anywhere.
+    fn spelled_out(&self) -> Diagnostic {
+        let shown = |text: &String| -> String {
+            let shown = |c: char| if is_command(c) { c.escape_unicode().to_string() } else { c.to_string() };
+            text.chars().map(shown).collect()
+        };
+        let place = |place: &Place| Place {
+            file: shown(&place.file),
+            line: place.line,
+            text: shown(&place.text),
+            name: place.name.as_ref().map(shown),
+        };
+        Diagnostic {
+            code: self.code,
+            message: shown(&self.message),
+            place: self.place.as_ref().map(place),
+            reason: self.reason.as_ref().map(shown),
+            help: self.help.as_ref().map(shown),
+        }
+    }
+}
+
+/// Whether a terminal may take a character for a command, or for an order to write from right to left, so that a text is not what it looks like.
+pub fn is_command(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl Place {
@@ -148,6 +182,11 @@ mod tests {
         for part in ["MH0201", "x.lua:3", "return x / 2", "^ floats do not exist", "help: write `//`"] {
             assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
         }
+        let shown = Diagnostic::new("MH0201", "no \u{202e}x")
+            .at(Place { file: "a\x1b[2J".into(), ..place("x\u{9b}", "x") });
+        let shown = shown.render(false);
+        assert!(!shown.contains(is_command), "{shown:?}");
+        assert!(shown.contains("a\\u{1b}[2J:3") && shown.contains("no \\u{202e}x"), "{shown}");
         let shown = Diagnostic::new("MH0205", "attempt to call a nil value").render_warning(false);
         assert_eq!(shown, "warning[MH0205]: attempt to call a nil value");
     }

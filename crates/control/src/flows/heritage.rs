@@ -185,7 +185,7 @@ impl Control {
     pub fn remake_flows(&self, report: &mut dyn FnMut(Report)) {
         let Some(owner) = &self.flows else { return };
         let mut lost = 0;
-        let all = owner.tables().functions();
+        let all = owner.tables().functions_to_remake();
         for (id, content) in all {
             let function = match owner.given(id, Some(content)) {
                 Given::Function(function) => Ok(function),

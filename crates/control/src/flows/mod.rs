@@ -279,11 +279,11 @@ impl FlowTables {
         Ok(())
     }
 
-    /// The functions of all tables that flows have.
-    fn functions(&self) -> Vec<(FunctionId, Content)> {
-        let tables = self.tables.iter().enumerate();
-        let of_table = |(table, own): (usize, &Table)| {
-            own.programs.all().into_iter().map(move |(number, content)| ((table, number), content))
+    /// The functions of all tables that flows have, which are to be made once more.
+    fn functions_to_remake(&mut self) -> Vec<(FunctionId, Content)> {
+        let tables = self.tables.iter_mut().enumerate();
+        let of_table = |(table, own): (usize, &mut Table)| {
+            own.programs.take_to_remake().into_iter().map(move |(number, content)| ((table, number), content))
         };
         tables.flat_map(of_table).collect()
     }

@@ -123,8 +123,10 @@ impl Programs {
             // Another flow may have it by now, or have had it in the meantime.
             let is_unused = self.known.get(&number).is_some_and(|program| program.count == 0);
             if is_unused && !self.unused.iter().any(|(_, other)| *other == number) {
-                if let Some(program) = self.known.remove(&number) {
-                    self.numbers.remove(&program.content);
+                if let Some(Program { content, .. }) = self.known.remove(&number)
+                    && self.find(&content) == Some(number)
+                {
+                    self.numbers.remove(&content);
                 }
                 self.free.push_back(number);
                 gone.push(number);
@@ -133,8 +135,11 @@ impl Programs {
         gone
     }
 
-    /// All functions that flows have.
-    pub fn all(&self) -> Vec<(u32, Content)> {
+    /// All functions that flows have, which are to be made once more. Those that no flow has are found no more: who gives a flow the same gets it
+    /// as it is made now.
+    pub fn take_to_remake(&mut self) -> Vec<(u32, Content)> {
+        let Programs { known, numbers, .. } = self;
+        numbers.retain(|_, number| known.get(number).is_some_and(|program| program.count > 0));
         let used = self.known.iter().filter(|(_, program)| program.count > 0);
         used.map(|(number, program)| (*number, program.content.clone())).collect()
     }
@@ -193,6 +198,25 @@ mod tests {
         programs.hold(a);
         sleep(GRACE);
         assert!(programs.take_unused().is_empty(), "a flow has it again");
+    }
+
+    #[test]
+    fn functions_that_no_flow_has_are_not_made_once_more_and_not_found_either() {
+        let mut programs = Programs::default();
+        let made = || About { form: "expanded code", warnings: Vec::new(), _held: Box::new(()) };
+        let (a, b) = (programs.reserve(9).unwrap(), programs.reserve(9).unwrap());
+        programs.add(a, text("a"), made());
+        programs.add(b, text("b"), made());
+        [a, b].into_iter().for_each(|number| programs.hold(number));
+        programs.release(b);
+        assert_eq!(programs.take_to_remake(), [(a, text("a"))]);
+        assert_eq!((programs.find(&text("a")), programs.find(&text("b"))), (Some(a), None));
+        // The same text once more is another function; the one before goes alone.
+        let c = programs.reserve(9).unwrap();
+        programs.add(c, text("b"), made());
+        programs.hold(c);
+        sleep(GRACE);
+        assert_eq!((programs.take_unused(), programs.find(&text("b"))), (vec![b], Some(c)));
     }
 
     #[test]

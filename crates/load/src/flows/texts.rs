@@ -194,7 +194,8 @@ const MOST_SAID: usize = 500;
 
 fn shortened(mut message: String) -> String {
     if message.len() > MOST_SAID {
-        message.truncate(message.floor_char_boundary(MOST_SAID));
+        let end = (0..=MOST_SAID).rev().find(|end| message.is_char_boundary(*end));
+        message.truncate(end.unwrap_or(0));
         message.push('…');
     }
     message

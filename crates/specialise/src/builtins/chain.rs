@@ -31,7 +31,7 @@ fn emit(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
             for argument in 1..=loaded.script.chains[loaded.number].parameters {
                 arguments.push(call.integer(context, BEFORE + argument)?);
             }
-            let outside = context.code.loc.clone();
+            let outside = context.code.loc;
             let given = chains::lower(context, &loaded.script, loaded.number, &arguments)?;
             context.code.loc = outside;
             arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(given)] });
