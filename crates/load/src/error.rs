@@ -35,6 +35,9 @@ pub enum LoadError {
     Content { table: String, problem: &'static str },
     #[error("{failure}")]
     Kernel { failure: Box<Failure>, refused: Refused },
+    /// A script of eCLAT that this one loads.
+    #[error("{}", .0.message)]
+    Chain(Box<Diagnostic>),
 }
 
 /// What the kernel does not have for a script.
@@ -90,10 +93,14 @@ impl LoadError {
             LoadError::Kernel { refused: Refused::None { .. }, .. } => "MH0115",
             LoadError::Kernel { refused: Refused::Unknown { .. }, .. } => "MH0116",
             LoadError::Kernel { refused: Refused::Probe, .. } => "MH0117",
+            LoadError::Chain(diagnostic) => diagnostic.code,
         }
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
+        if let LoadError::Chain(diagnostic) = self {
+            return (**diagnostic).clone();
+        }
         let diagnostic = match self {
             LoadError::Syntax(failure)
             | LoadError::Runtime(failure)
@@ -148,6 +155,7 @@ impl LoadError {
                     .into()
             }
             LoadError::Kernel { refused, .. } => refused.help(),
+            LoadError::Chain(diagnostic) => diagnostic.help.clone().unwrap_or_default(),
             LoadError::Content { .. } => {
                 "give the table a name of its own: that of the variable that holds it".into()
             }

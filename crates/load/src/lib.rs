@@ -232,9 +232,9 @@ pub fn load_with_contents(
         snapshot.owners = Owners::of(snapshot, &scripts);
         snapshot.receivers = registry.receivers.queues();
         snapshot.traced = registry.traced.borrow().clone();
-        let (chains, texts) = &*registry.chains.0.borrow();
-        snapshot.chains.clone_from(chains);
-        snapshot.sources.extend(texts.iter().cloned());
+        let chains = registry.chains.0.borrow();
+        snapshot.chains.clone_from(&chains.all);
+        snapshot.sources.extend(chains.sources.iter().cloned());
         Ok(known)
     };
     if !contents.is_empty() {
@@ -295,12 +295,19 @@ fn run_script(
     Ok(Script { path: script.to_owned(), globals: globals.table, handlers })
 }
 
-/// An error with what was noted about the kernel when it was raised.
+/// An error with what was noted about the kernel, or about a chain, when it was raised.
 fn told(error: LoadError, registry: &Registry) -> LoadError {
     match error {
         LoadError::Runtime(failure) => match registry.refusals.of(&failure.message) {
             Some(refused) => LoadError::Kernel { failure, refused },
-            None => LoadError::Runtime(failure),
+            None => {
+                let chains = registry.chains.0.borrow();
+                let refused = chains.refused.iter().find(|(message, _)| failure.message.ends_with(message));
+                match refused {
+                    Some((_, diagnostic)) => LoadError::Chain(diagnostic.clone()),
+                    None => LoadError::Runtime(failure),
+                }
+            }
         },
         error => error,
     }

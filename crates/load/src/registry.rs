@@ -12,6 +12,7 @@ use crate::flows::Flows;
 use crate::kernel::Kernel;
 use crate::receivers::Receivers;
 use mlua::{Function, Lua, Table};
+use moonhook_diagnostic::Diagnostic;
 use moonhook_hook::{Hook, Point};
 use moonhook_schema::{Datum, Declaration};
 use moonhook_snapshot::{LoadedChain, Source, Traced};
@@ -65,9 +66,18 @@ impl Registry {
     }
 }
 
-/// Chains of eCLAT that scripts have loaded, and the texts that they are of.
+/// Chains of eCLAT that scripts have loaded.
 #[derive(Clone, Default)]
-pub(crate) struct Chains(pub Rc<RefCell<(Vec<LoadedChain>, Vec<Source>)>>);
+pub(crate) struct Chains(pub Rc<RefCell<LoadedChains>>);
+
+#[derive(Default)]
+pub(crate) struct LoadedChains {
+    pub all: Vec<LoadedChain>,
+    /// The texts that they are of.
+    pub sources: Vec<Source>,
+    /// What is wrong with others, by the messages that functions have raised.
+    pub refused: Vec<(String, Box<Diagnostic>)>,
+}
 
 /// Errors about the kernel that functions have raised, by their messages: a message of Lua's has no room for all that is to be said.
 #[derive(Clone, Default)]

@@ -183,6 +183,7 @@ mod tests {
             receivers: Vec::new(),
             traced: crate::Traced::default(),
             flows: Vec::new(),
+            chains: Vec::new(),
         }
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::flow::said;
 use super::module::{Context, Module, type_error};
 use super::updates::content;
+use crate::registry::LoadedChains;
 
 pub(super) const MODULE: Module = Module { name: "eclat", open };
 
@@ -29,14 +30,13 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
             _ => Err(type_error(arguments, number, "chain", "string")),
         });
         let (file, name) = (file?, name?);
-        let script = script(&chains.0.borrow().0, &globals, &file)?;
-        let (script, text) = script;
+        let (script, text) = script(&mut chains.0.borrow_mut(), &globals, &file)?;
         let found = script.chains.iter().position(|chain| chain.name == name);
         let number = found.ok_or_else(|| format!("'{file}' has no chain '{name}'"))?;
-        let function = function(lua, &call, chains.0.borrow().0.len(), script.chains[number].parameters);
         let mut known = chains.0.borrow_mut();
-        known.0.push(LoadedChain { script, number });
-        known.1.extend(text.map(|text| Source { name: file, text }));
+        let function = function(lua, &call, known.all.len(), script.chains[number].parameters);
+        known.all.push(LoadedChain { script, number });
+        known.sources.extend(text.map(|text| Source { name: file, text }));
         function.map(Value::Function).map_err(said)
     })?;
     table.raw_set("chain", chain)?;
@@ -45,15 +45,19 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 
 /// The script in a file, and its text if it was not read before.
 fn script(
-    known: &[LoadedChain],
+    known: &mut LoadedChains,
     globals: &Table,
     file: &str,
 ) -> Result<(Arc<Chains>, Option<String>), String> {
-    if let Some(known) = known.iter().find(|known| known.script.file == file) {
+    if let Some(known) = known.all.iter().find(|known| known.script.file == file) {
         return Ok((Arc::clone(&known.script), None));
     }
     let text = content(globals, file)?;
-    let script = moonhook_eclat::read(&text, file).map_err(|diagnostic| diagnostic.line())?;
+    let script = moonhook_eclat::read(&text, file).map_err(|diagnostic| {
+        let message = diagnostic.line();
+        known.refused.push((message.clone(), diagnostic));
+        message
+    })?;
     Ok((Arc::new(script), Some(text)))
 }
 
