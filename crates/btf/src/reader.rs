@@ -56,6 +56,10 @@ pub enum Kind {
     Tag(TypeId),
     Function(TypeId),
     Prototype(TypeId),
+    /// A variable of an object file, of that type.
+    Variable(TypeId),
+    /// A section of an object file: its members are variables.
+    Section,
     /// What no field of a structure is, or no program can compute with.
     Other,
 }
@@ -151,19 +155,29 @@ impl Types {
             kind::TYPE_TAG => Kind::Tag(TypeId(last)),
             kind::FUNC => Kind::Function(TypeId(last)),
             kind::FUNC_PROTO => Kind::Prototype(TypeId(last)),
+            kind::VAR => Kind::Variable(TypeId(last)),
+            kind::DATASEC => Kind::Section,
             _ => Kind::Other,
         }
     }
 
-    /// What lies behind names and qualifiers.
+    /// What lies behind names and qualifiers; `void` where they go round in a circle.
     pub fn resolved(&self, mut id: TypeId) -> TypeId {
-        while let Kind::Alias(next) | Kind::Tag(next) = self.kind(id) {
-            id = next;
+        for _ in 0..self.records.len() {
+            match self.kind(id) {
+                Kind::Alias(next) | Kind::Tag(next) => id = next,
+                _ => return id,
+            }
         }
-        id
+        TypeId(0)
     }
 
-    /// The members of a structure, or the parameters of a prototype; of other types none.
+    /// The string at that offset, to which other sections of an object file refer; empty where there is none.
+    pub fn text(&self, offset: u32) -> &str {
+        self.string(offset)
+    }
+
+    /// The members of a structure, the parameters of a prototype, or the variables of a section with their types; of other types none.
     pub fn members(&self, id: TypeId) -> Vec<Member<'_>> {
         let Some(at) = self.record(id) else { return Vec::new() };
         let info = self.word(at + 4);
@@ -182,23 +196,38 @@ impl Types {
             let (name, type_id) = named(place(number, 8));
             Member { name, type_id, offset: 0, bits: 0 }
         };
+        let variable = |number| {
+            let place = place(number, 12);
+            let id = TypeId(self.word(place));
+            let (name, offset) = (self.name(id), self.word(place + 4).saturating_mul(8));
+            let type_id = if let Kind::Variable(of) = self.kind(id) { of } else { id };
+            Member { name, type_id, offset, bits: 0 }
+        };
         match kind_of(info) {
             kind::STRUCT | kind::UNION => (0..count).map(member).collect(),
             kind::FUNC_PROTO => (0..count).map(parameter).collect(),
+            kind::DATASEC => (0..count).map(variable).collect(),
             _ => Vec::new(),
         }
     }
 
     /// Bytes of a value of the type; 0 where it has none.
-    pub fn size(&self, id: TypeId) -> u32 {
-        match self.kind(self.resolved(id)) {
-            Kind::Integer { bytes, .. } | Kind::Structure { bytes, .. } | Kind::Enumeration { bytes, .. } => {
-                bytes
+    pub fn size(&self, mut id: TypeId) -> u32 {
+        let mut count = 1u32;
+        // Arrays of arrays end, unless they go round in a circle.
+        for _ in 0..self.records.len() {
+            match self.kind(self.resolved(id)) {
+                Kind::Array { of, length } => (id, count) = (of, count.saturating_mul(length)),
+                Kind::Integer { bytes, .. }
+                | Kind::Structure { bytes, .. }
+                | Kind::Enumeration { bytes, .. } => {
+                    return bytes.saturating_mul(count);
+                }
+                Kind::Pointer(_) => return count.saturating_mul(8),
+                _ => return 0,
             }
-            Kind::Pointer(_) => 8,
-            Kind::Array { of, length } => self.size(of).saturating_mul(length),
-            _ => 0,
         }
+        0
     }
 
     /// The first type with that name that is wanted.

@@ -43,6 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("passes", &["hook", "ir"]),
     ("emit", &["diagnostic", "hook", "ir", "schema"]),
     ("install", &["btf", "diagnostic", "hook"]),
+    ("link", &["btf", "diagnostic"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
     ("user", &["diagnostic", "eclat", "hook", "library", "load", "schema", "snapshot"]),
