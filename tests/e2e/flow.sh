@@ -256,6 +256,33 @@ for number in 1 2 3; do
 done
 finish
 
+# An error ends the frame, also where its verdict is the one that passes on: no other handler runs.
+erring() {
+    cat >"$WORK/erring.lua" <<'LUA'
+local flow = require "flow"
+later, others = 0, 0
+local flows = flow.new{key = "dport", default = function(pkt) if pkt.udp then others = others + 1 end end}
+flow.set(flows, 7001, "function(pkt) error('no ' .. pkt.udp.dport) end")
+local attach = ATTACH
+attach(flows)
+attach(function(pkt) if pkt.udp and pkt.udp.dport == 7001 then later = later + 1 end end)
+LUA
+    sed -i "s/ATTACH/$1/" "$WORK/erring.lua"
+    attach right0 "$WORK/erring.lua" --netns "$RIGHT" --name flows --form "$2" --on-error pass
+    send 7001 3
+    send 7002 1
+    eventually "erring $1 $2: the others are handled" gives 'others' 1
+    gives 'later' 0 || die "erring $1 $2: the next handler has run: $(lua later)"
+    "$MOONHOOK" flow flows get 7001 --json | grep -q '"errors": 3' || die "erring $1 $2: the flow's errors"
+    "$MOONHOOK" list --json | grep -q '"errors": 3' || die "erring $1 $2: the script's errors: $("$MOONHOOK" list --json)"
+    finish
+}
+for form in expanded general; do
+    erring 'require("xdp").attach' "$form"
+    erring 'require("tc").ingress' "$form"
+    erring 'function(f) require("netfilter").register{pf = 2, hooknum = 1, hook = f} end' "$form"
+done
+
 # A list in the place of a table's entries: functions of flows see it, too, and go on with variables of their own, in expanded code.
 lists() {
     cat >"$WORK/lists.lua" <<'LUA'
@@ -267,8 +294,9 @@ function closure()
   local calls = 0
   flow.set(flows, 7002, function(pkt) calls = calls + 1 results[100 + calls] = blocked[7002] or 0 end)
 end
-require("xdp").attach(flows)
+HOOK_ATTACH
 LUA
+    sed -i "s/HOOK_ATTACH/$4/" "$WORK/lists.lua"
     attach right0 "$WORK/lists.lua" --netns "$RIGHT" --name flows --form "$1"
     echo 'local n = 0 return function(pkt) n = n + 1 results[n] = blocked[7001] or 0 end' >"$WORK/own.lua"
     "$MOONHOOK" flow flows set 7001 "$WORK/own.lua" | grep -q "^$1 code" || die "lists: set"
@@ -289,8 +317,10 @@ LUA
     eventually "lists: the text sees the second list" result "$3" 7
     finish
 }
-lists expanded 2 3
-lists general 1 1
+lists expanded 2 3 'require("xdp").attach(flows)'
+lists general 1 1 'require("xdp").attach(flows)'
+# Functions for netfilter are loaded by way of an object file.
+lists expanded 2 3 'require("netfilter").register{pf = 2, hooknum = 1, hook = flows}'
 
 # By another function that makes keys, the same values are other keys.
 cat >"$WORK/keyed.lua" <<'LUA'

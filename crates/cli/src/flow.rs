@@ -79,14 +79,12 @@ pub fn flow(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
         Wanted::List => list(arguments, &mut client, out),
         Wanted::One(operation @ FlowOperation::Set { .. }) => {
             let changed: FlowChanged = ask(&mut client, &request(operation))?;
-            match arguments.json {
-                true => writeln!(out, "{}", json!(changed))?,
-                false if !changed.warnings.is_empty() => {
-                    let text = report::remarks(&changed.warnings);
-                    eprint!("{}", String::from_utf8_lossy(&printable_error(text.as_bytes())));
-                    writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?;
-                }
-                false => writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?,
+            if arguments.json {
+                writeln!(out, "{}", json!(changed))?;
+            } else {
+                let warnings = report::remarks(&changed.warnings);
+                eprint!("{}", String::from_utf8_lossy(&printable_error(warnings.as_bytes())));
+                writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?;
             }
             Ok(Exit::Success)
         }

@@ -216,17 +216,12 @@ impl FlowCompiler {
         let script = OfFlow { first_event, callers, ..self.script.clone() };
         let mut settings = Settings { of_flow: Some(Arc::new(script)), ..self.settings.clone() };
         let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let own = |module: &Module| before.and_then(|own| own.as_common(module));
-        let common = |module: &Module| {
-            let mut common = self.common(&maps, module, table);
-            common.extend(own(module));
+        let with_own = |mut common, module: &Module| {
+            before.inspect(|own| own.add_to(module, &mut common));
             common
         };
-        let more = |module: &Module| {
-            let mut common = self.common_without_object(&maps, module, table);
-            common.extend(own(module));
-            common
-        };
+        let common = |module: &Module| with_own(self.common(&maps, module, table), module);
+        let more = |module: &Module| with_own(self.common_without_object(&maps, module, table), module);
         let mut reason = None;
         if settings.form != Some(Form::General) {
             match install_raw(snapshot, &settings, more) {

@@ -6,7 +6,7 @@ use moonhook_install::Program;
 use moonhook_ir::maps::{self, goes_by};
 use moonhook_ir::{Map, MapKind, Module, Variable, VariableContent};
 use std::collections::HashMap;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 /// Variables of a function, and the map in which those are that only it has.
@@ -28,10 +28,14 @@ pub fn map_of(module: &Module) -> Option<&Map> {
 }
 
 impl Own {
-    /// The map by the name that it has in a module of the same function, if the variables there are the same.
-    pub fn as_common<'a>(&'a self, module: &Module) -> Option<(String, BorrowedFd<'a>)> {
-        let is_same = module.arena().is_none() && are_same(&self.variables, &module.variables);
-        Some((map_of(module).filter(|_| is_same)?.name.clone(), self.map.as_fd()))
+    /// Adds the map to those that a module of the same function has in common with others, by the name of its section, if the variables there
+    /// are the same, and are not the script's.
+    pub fn add_to<'a>(&'a self, module: &Module, common: &mut crate::Maps<'a>) {
+        let Some(own) = map_of(module).filter(|_| module.arena().is_none()) else { return };
+        let is_scripts = common.iter().any(|(name, _)| goes_by(&own.name, name));
+        if !is_scripts && are_same(&self.variables, &module.variables) {
+            common.push((maps::data_section(&own.name), self.map.as_fd()));
+        }
     }
 }
 
