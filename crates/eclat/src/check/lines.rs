@@ -89,10 +89,7 @@ impl<'a> Scope<'a> {
         let ty = self.variables[id].ty;
         let before = Value { kind: ValueKind::Variable(id), ty, at };
         let after = self.value(value)?;
-        Ok(LineKind::Assign(
-            id,
-            super::expression::convert(super::expression::binary(operator, [before, after], at), ty),
-        ))
+        Ok(LineKind::Assign(id, convert(binary(operator, [before, after], at), ty)))
     }
 
     /// A variable that is assigned.
