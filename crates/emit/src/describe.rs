@@ -167,7 +167,8 @@ fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Result<Vec<u8>, 
     let mut sections: Vec<(&str, SectionInfo)> = Vec::new();
     let mut fields = KernelFields::default();
     let mut lines = Lines { sources: &module.sources, split: Vec::new() };
-    for (function, code) in module.functions.iter().zip(codes) {
+    let there = module.functions.iter().zip(codes).filter(|(_, code)| !code.words.is_empty());
+    for (function, code) in there {
         let name = section_of(function);
         let position = sections.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             sections.push((name, SectionInfo { name: btf.string(name), ..Default::default() }));

@@ -59,7 +59,7 @@ struct Writer<'a> {
     object: Object<'a>,
     /// By map and by function; of data sections the sections' own symbols.
     maps: Vec<SymbolId>,
-    functions: Vec<SymbolId>,
+    functions: Vec<Option<SymbolId>>,
     /// The kernel's functions, by their numbers.
     kernel: Vec<(u32, SymbolId)>,
     /// Code sections by name.
@@ -132,13 +132,17 @@ impl<'a> Writer<'a> {
 
     fn functions(&mut self, module: &'a Module, codes: &[Code]) {
         for (function, code) in module.functions.iter().zip(codes) {
+            if code.words.is_empty() {
+                self.functions.push(None);
+                continue;
+            }
             let id = self.code_section(function);
             let bytes: Vec<u8> = code.words.iter().flat_map(|word| bytes_of(word, codes)).collect();
             self.object.append_section_data(id, &bytes, 8);
             let global = !matches!(function.kind, FunctionKind::Subprogram { global: false, .. });
             let (offset, size) = (u64::from(code.offset), bytes.len() as u64);
             let symbol = self.symbol(&function.name, SymbolKind::Text, global, id, offset, size);
-            self.functions.push(symbol);
+            self.functions.push(Some(symbol));
         }
     }
 
@@ -175,6 +179,7 @@ impl<'a> Writer<'a> {
     }
 
     fn relocations(&mut self, module: &'a Module, codes: &[Code]) -> Result<(), EmitError> {
+        let undeclared = || EmitError::ObjectFile { problem: "an undeclared function".into() };
         for (function, code) in module.functions.iter().zip(codes) {
             let section = self.code_section(function);
             for (index, word) in code.words.iter().enumerate() {
@@ -183,11 +188,11 @@ impl<'a> Writer<'a> {
                     Reference::Data(map) | Reference::Map(map) => {
                         (self.maps[map.0 as usize], elf::R_BPF_64_64)
                     }
-                    Reference::Function(callee) => (self.functions[callee.0 as usize], elf::R_BPF_64_32),
+                    Reference::Function(callee) => {
+                        (self.functions[callee.0 as usize].ok_or_else(undeclared)?, elf::R_BPF_64_32)
+                    }
                     Reference::Kernel(id) => {
                         let symbol = self.kernel.iter().find(|(known, _)| *known == id);
-                        let undeclared =
-                            || EmitError::ObjectFile { problem: "an undeclared function".into() };
                         (symbol.ok_or_else(undeclared)?.1, elf::R_BPF_64_32)
                     }
                     // In `.BTF.ext`.

@@ -211,6 +211,7 @@ impl Chains {
 fn makes_tail_call(function: &Function) -> bool {
     let mut insts = function.blocks.iter().flat_map(|block| &block.insts);
     insts.any(|inst| matches!(inst.op, Op::Helper { id: helper::TAIL_CALL, .. }))
+        || function.given.as_ref().is_some_and(|given| given.calls_helper(helper::TAIL_CALL))
 }
 
 fn callees(function: &Function) -> Vec<usize> {

@@ -59,6 +59,27 @@ impl Word {
         [self.code, self.src << 4 | self.dst, off0, off1, imm0, imm1, imm2, imm3]
     }
 
+    /// The word that has these bytes.
+    pub fn of_bytes([code, registers, off0, off1, imm @ ..]: [u8; 8]) -> Word {
+        let (off, imm) = (i16::from_le_bytes([off0, off1]), i32::from_le_bytes(imm));
+        Word { code, dst: registers & 0xf, src: registers >> 4, off, imm }
+    }
+
+    /// `dst = source`, of either width and with any extension.
+    pub fn is_mov(self) -> bool {
+        matches!(self.class(), class::ALU | class::ALU64) && self.code & !(SOURCE_REGISTER | 7) == ALU_MOV
+    }
+
+    /// An atomic operation that gives a register what was in memory before.
+    pub fn is_fetching(self) -> bool {
+        self.class() == class::STX && self.code & 0xe0 == MODE_ATOMIC && self.imm & ATOMIC_FETCH != 0
+    }
+
+    /// Reads the packet by way of a register that it does not name (`BPF_ABS`, `BPF_IND`).
+    pub fn is_legacy(self) -> bool {
+        self.class() == class::LD && matches!(self.code & 0xe0, 0x20 | 0x40)
+    }
+
     pub fn class(self) -> u8 {
         self.code & 7
     }

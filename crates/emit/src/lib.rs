@@ -17,15 +17,19 @@ mod elf;
 mod entries;
 mod error;
 mod frame;
+mod given;
+mod inline;
 mod isa;
 mod jumps;
 mod kernel_fields;
+mod lines;
 mod listing;
 mod machine;
 mod order;
 mod packet;
 mod program;
 mod raw;
+mod saved;
 mod select;
 mod shared_slots;
 mod text;
@@ -47,7 +51,7 @@ use allocate::Allocator;
 use caller_saves::CallerSaves;
 use frame::SlotOffsets;
 use moonhook_ir::kept::{self, Kept, References, Source};
-use moonhook_ir::{Function, MapId, MapKind, Module, Op, parallel};
+use moonhook_ir::{Function, MapId, MapKind, Module, parallel};
 use order::Layout;
 use program::Code;
 use std::collections::{HashMap, HashSet};
@@ -98,15 +102,20 @@ pub fn emit(module: &Module, options: &Options) -> Result<Object, EmitError> {
     }
 }
 
-/// The code of all functions, none of which has a place yet.
+/// The code of all functions, none of which has a place yet. What is in its callers now has no words.
 fn compile_all(module: &Module, large_frame: u32) -> Result<Vec<Code>, EmitError> {
     let compiled = parallel::map(module.functions.iter(), Allocator::default, |allocator, function| {
+        if let Some(given) = &function.given {
+            return given::code(&function.name, given);
+        }
         match module.arena().is_some() && kept::is_kept(function) {
             true => compile_kept(module, function, allocator, large_frame),
             false => compile(module, function, allocator, large_frame),
         }
     });
-    compiled.into_iter().collect()
+    let mut codes = compiled.into_iter().collect::<Result<Vec<Code>, EmitError>>()?;
+    inline::run(module, &mut codes);
+    Ok(codes)
 }
 
 fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Object, EmitError> {
@@ -245,14 +254,8 @@ fn check(module: &Module) -> Result<(), EmitError> {
 
 /// How many maps the functions name. An arena is named by the instructions that compute addresses in it.
 fn used_maps(module: &Module) -> usize {
-    let insts = module.functions.iter().flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
-    let used: HashSet<MapId> = insts
-        .filter_map(|inst| match inst.op {
-            Op::DataAddress { map, .. } | Op::MapReference(map) => Some(map),
-            _ => None,
-        })
-        .chain(module.arena())
-        .collect();
+    let used: HashSet<MapId> =
+        module.functions.iter().flat_map(Function::maps).chain(module.arena()).collect();
     used.len()
 }
 

@@ -87,6 +87,10 @@ pub fn dump(object: &crate::Object, module: &Module) -> String {
     }
     for function in &object.functions {
         let FunctionReport { name, section, hook: _, instructions, stack, listing } = function;
+        if listing.is_empty() {
+            let _ = writeln!(out, "\n{name}: in the places of its calls");
+            continue;
+        }
         let _ =
             writeln!(out, "\n{name} in \"{section}\": {instructions} instructions, {stack} bytes of stack");
         let mut last = Loc::default();

@@ -2,7 +2,7 @@
 //!
 //! All lists only grow while a function is built, so a builder can take a [`Checkpoint`] and go back to it.
 
-use crate::{FunctionId, Op, Terminator};
+use crate::{FunctionId, Given, GivenReference, MapId, Op, Terminator};
 
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident $letter:literal),*) => {$(
@@ -68,6 +68,8 @@ pub struct Function {
     pub slots: Vec<u32>,
     /// What it writes is of use only to who has its result: a call whose result nobody needs can be left out.
     pub for_result: bool,
+    /// The code, where another compiler has made it: then the only block is empty.
+    pub given: Option<Given>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -115,6 +117,7 @@ impl Function {
             value_count: params,
             for_result: false,
             slots: Vec::new(),
+            given: None,
         }
     }
 
@@ -134,10 +137,38 @@ impl Function {
     /// The functions that this one mentions, each as often as it does.
     pub fn callees(&self) -> impl Iterator<Item = FunctionId> {
         let insts = self.blocks.iter().flat_map(|block| &block.insts);
-        insts.filter_map(|inst| match inst.op {
+        let of_blocks = insts.filter_map(|inst| match inst.op {
             Op::Call { function, .. } | Op::FunctionReference(function) => Some(function),
             _ => None,
-        })
+        });
+        of_blocks.chain(self.given.iter().flat_map(Given::callees))
+    }
+
+    /// The maps that this function names, each as often as it does. An arena is named by none: the instructions that compute addresses mean it.
+    pub fn maps(&self) -> impl Iterator<Item = MapId> {
+        let insts = self.blocks.iter().flat_map(|block| &block.insts);
+        let of_blocks = insts.filter_map(|inst| match inst.op {
+            Op::DataAddress { map, .. } | Op::MapReference(map) => Some(map),
+            _ => None,
+        });
+        of_blocks.chain(self.given.iter().flat_map(Given::maps))
+    }
+
+    /// Puts others in the places of the functions and maps that this one mentions.
+    pub fn renumber(&mut self, mut function: impl FnMut(&mut FunctionId), mut map: impl FnMut(&mut MapId)) {
+        for inst in self.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+            match &mut inst.op {
+                Op::Call { function: id, .. } | Op::FunctionReference(id) => function(id),
+                Op::DataAddress { map: id, .. } | Op::MapReference(id) => map(id),
+                _ => {}
+            }
+        }
+        for (_, reference) in self.given.iter_mut().flat_map(|given| &mut given.references) {
+            match reference {
+                GivenReference::Call(id) | GivenReference::Function(id) => function(id),
+                GivenReference::Map(id) | GivenReference::Data(id, _) => map(id),
+            }
+        }
     }
 
     pub fn new_value(&mut self) -> Value {

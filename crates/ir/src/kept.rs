@@ -27,13 +27,13 @@ impl References {
     /// Detaches a function: puts positions in what is given in the place of numbers in the module.
     pub fn detach(function: &mut Function) -> References {
         let References { mut functions, mut maps } = References::default();
-        visit(function, |id| id.0 = position(&mut functions, *id), |id| id.0 = position(&mut maps, *id));
+        function.renumber(|id| id.0 = position(&mut functions, *id), |id| id.0 = position(&mut maps, *id));
         References { functions, maps }
     }
 
     /// Undoes [`References::detach`], in the function itself or in what a stage has made of it.
     pub fn attach(&self, function: &mut Function) {
-        visit(function, |id| *id = self.function(*id), |id| *id = self.map(*id));
+        function.renumber(|id| *id = self.function(*id), |id| *id = self.map(*id));
     }
 
     /// The function at a position.
@@ -74,25 +74,12 @@ fn position<T: Copy + PartialEq>(known: &mut Vec<T>, id: T) -> u32 {
     position as u32
 }
 
-fn visit(
-    function: &mut Function,
-    mut to_function: impl FnMut(&mut FunctionId),
-    mut to_map: impl FnMut(&mut MapId),
-) {
-    for inst in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
-        match &mut inst.op {
-            Op::Call { function, .. } | Op::FunctionReference(function) => to_function(function),
-            Op::DataAddress { map, .. } | Op::MapReference(map) => to_map(map),
-            _ => {}
-        }
-    }
-}
-
 /// Whether it is worth while to keep what comes of a function of general code: it comes from no line of a script, and so can be a part of
 /// other programs.
 pub fn is_kept(function: &Function) -> bool {
     let of_any_script = |inst: &Inst| inst.loc.line == 0 && !matches!(inst.op, Op::FunctionReference(_));
-    matches!(function.kind, FunctionKind::Subprogram { .. })
+    function.given.is_none()
+        && matches!(function.kind, FunctionKind::Subprogram { .. })
         && function.blocks.iter().flat_map(|block| &block.insts).all(of_any_script)
 }
 

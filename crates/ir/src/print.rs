@@ -1,8 +1,8 @@
 //! The IR as text, for `moonhook dump --stage ir|opt` and for tests.
 //!
 //! One line an instruction; `; @source:line` follows where the place in the script changes (`; @-`: to no place). Values
-//! keep their numbers. [`crate::parse`] reads this form back; what it lacks is the text of sources and what lies beyond the
-//! first bytes of a data section.
+//! keep their numbers. [`crate::parse`] reads this form back; what it lacks is the text of sources, what lies beyond the
+//! first bytes of a data section, and code that another compiler has made, of which it says how many instructions there are.
 
 use crate::*;
 use std::fmt::{self, Display, Formatter};
@@ -99,6 +99,10 @@ impl Display for Function {
                 format!("{linkage}{}", context.unwrap_or_default())
             }
         };
+        if let Some(given) = &self.given {
+            let (name, count) = (&self.name, given.words.len());
+            return write!(f, "function {name}({}) {kind} given {count}", List(&self.params));
+        }
         writeln!(f, "function {}({}) {kind} {{", self.name, List(&self.params))?;
         for (index, size) in self.slots.iter().enumerate() {
             writeln!(f, "  slot s{index} {size}")?;

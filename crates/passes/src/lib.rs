@@ -79,7 +79,8 @@ pub fn optimise(module: &mut Module) {
     }
     if module.arena().is_none() {
         let (functions, around) = Around::of(module);
-        functions.iter_mut().for_each(|function| spare_the_verifier(function, &around));
+        let made = functions.iter_mut().filter(|function| function.given.is_none());
+        made.for_each(|function| spare_the_verifier(function, &around));
     }
     combine::run(module);
 }
@@ -87,7 +88,7 @@ pub fn optimise(module: &mut Module) {
 /// The same in a fraction of the time, for code that is to run at once: passes that have something to do again mostly have little to do.
 pub fn optimise_soon(module: &mut Module) {
     let (functions, around) = Around::of(module);
-    for function in functions {
+    for function in functions.iter_mut().filter(|function| function.given.is_none()) {
         for pass in (0..SOON).flat_map(|_| PASSES) {
             (pass.run)(function, &around);
             debug_assert_eq!(
@@ -133,7 +134,7 @@ pub fn optimise_function(function: &mut Function, around: &Around) {
     }
 }
 
-/// Optimises the functions with these numbers.
+/// Optimises the functions with these numbers, but not what another compiler has made.
 fn optimise_each(module: &mut Module, is_meant: impl Fn(usize) -> bool) {
     let has_arena = module.arena().is_some();
     let (functions, around) = Around::of(module);
@@ -141,8 +142,8 @@ fn optimise_each(module: &mut Module, is_meant: impl Fn(usize) -> bool) {
         true => optimise_kept(function, &around),
         false => optimise_function(function, &around),
     };
-    let meant: Vec<&mut Function> =
-        functions.iter_mut().enumerate().filter(|(index, _)| is_meant(*index)).map(|(_, f)| f).collect();
+    let functions = functions.iter_mut().enumerate().filter(|(index, _)| is_meant(*index)).map(|(_, f)| f);
+    let meant: Vec<&mut Function> = functions.filter(|function| function.given.is_none()).collect();
     parallel::map(meant.into_iter(), || (), |_, function| optimise(function));
 }
 

@@ -34,7 +34,8 @@ fn without_effects(module: &Module) -> Vec<bool> {
             .filter(|index| {
                 let function = &module.functions[*index];
                 let mut insts = function.blocks.iter().flat_map(|block| &block.insts);
-                matches!(function.kind, FunctionKind::Subprogram { .. })
+                function.given.is_none()
+                    && matches!(function.kind, FunctionKind::Subprogram { .. })
                     && (function.for_result || insts.all(|inst| is_free(&inst.op, &free)))
             })
             .collect();
@@ -101,10 +102,8 @@ fn remove_functions(module: &mut Module, mut dropped: Vec<bool>) -> Vec<bool> {
         .collect();
     let mut index = 0..;
     module.functions.retain(|_| index.next().is_some_and(|index: usize| kept[index]));
-    for inst in module.functions.iter_mut().flat_map(|f| &mut f.blocks).flat_map(|block| &mut block.insts) {
-        if let Op::Call { function, .. } | Op::FunctionReference(function) = &mut inst.op {
-            *function = ids.get(function.0 as usize).copied().unwrap_or(*function);
-        }
+    for function in &mut module.functions {
+        function.renumber(|id| *id = ids.get(id.0 as usize).copied().unwrap_or(*id), |_| {});
     }
     kept
 }

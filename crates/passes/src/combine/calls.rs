@@ -58,6 +58,11 @@ impl Calls {
                     _ => {}
                 }
             }
+            for callee in function.given.iter().flat_map(Given::callees) {
+                // Such calls cannot say which part of a function is meant.
+                *referenced.get_mut(callee.0 as usize)? = true;
+                called.push(callee.0 as usize);
+            }
             called.sort_unstable();
             called.dedup();
             callees.push(called);
@@ -153,7 +158,8 @@ impl Calls {
 
 /// Instructions of a function, terminators included.
 pub fn size(function: &Function) -> usize {
-    function.blocks.iter().map(|block| block.insts.len() + 1).sum()
+    let given = function.given.as_ref().map_or(0, |given| given.words.len());
+    given + function.blocks.iter().map(|block| block.insts.len() + 1).sum::<usize>()
 }
 
 /// By function, frames in the longest chain of calls from there; `None` if there is no longest.

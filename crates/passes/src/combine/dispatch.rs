@@ -93,4 +93,9 @@ pub fn redirect(function: &mut Function, target: impl Fn(FunctionId) -> (Functio
         }
         block.insts = insts;
     }
+    for (_, reference) in function.given.iter_mut().flat_map(|given| &mut given.references) {
+        if let GivenReference::Call(id) | GivenReference::Function(id) = reference {
+            *id = target(*id).0;
+        }
+    }
 }
