@@ -322,6 +322,9 @@ impl General<'_> {
     ) {
         let (failed, _) = code.cold_block(0);
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
+        if !self.functions.snapshot.objects.is_empty() {
+            leave_decided(code, state, exit);
+        }
         match self.hook().is_trace() {
             true => code.jump(next, &[]),
             false => self.check_verdict(code, state, (next, exit, failed)),
@@ -402,6 +405,18 @@ impl General<'_> {
         code.jump(ready, &[]);
         code.block = ready;
     }
+}
+
+/// Ends the program with the verdict by which a function of a C object has ended the packet, if one has.
+fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block) {
+    let (decided, _) = code.cold_block(0);
+    let verdict = code.load(state, L_DECIDED);
+    code.leave_if(CompareOp::Ne, verdict, 0, decided, &[]);
+    let undecided = std::mem::replace(&mut code.block, decided);
+    code.store_constant(state, L_DECIDED, 0);
+    let verdict = code.add(verdict, -1);
+    code.jump(exit, &[verdict]);
+    code.block = undecided;
 }
 
 /// Maps and functions are symbols of one object. The runtime's functions keep their names: what a shared table is called for

@@ -20,6 +20,7 @@ mod hook;
 mod list;
 mod loading;
 mod options;
+mod packages;
 mod pins;
 mod reload;
 mod remote;

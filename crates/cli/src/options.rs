@@ -1,5 +1,6 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
+use crate::packages::Folders;
 use crate::{hook, verdict};
 use moonhook_engine::{BUDGET, Form, MEMORY, RunningKernel, Settings};
 use moonhook_hook::{Hook, OnError};
@@ -30,6 +31,9 @@ pub struct ScriptOptions {
     /// A folder in which scripts may read files, besides their own; can be given several times
     #[arg(long, value_name = "DIR")]
     allow_read: Vec<PathBuf>,
+    /// A folder with packages of programs that chains of eCLAT call; can be given several times
+    #[arg(long, value_name = "DIR")]
+    packages: Vec<PathBuf>,
     /// The hook that `attach` registers handlers for, where scripts leave it open, and which is tried where they have several [default: xdp, and the hook of the first handler]
     #[arg(long, value_name = "HOOK", value_parser = hook::parser())]
     hook: Option<&'static Hook>,
@@ -77,6 +81,7 @@ impl ScriptOptions {
             prints_to_stderr: false,
             hook: self.hook,
             kernel: Arc::new(RunningKernel),
+            packages: Arc::new(Folders(self.packages.iter().map(|folder| absolute(folder)).collect())),
         };
         let memory = self.memory.unwrap_or(MEMORY);
         let (on_error, budget, form) = (self.on_error.clone(), self.budget, self.form.into());

@@ -16,12 +16,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("eclat", &["diagnostic"]),
     ("flows", &["schema"]),
     ("updates", &[]),
-    ("snapshot", &["btf", "eclat", "flows", "hook", "schema"]),
-    ("ir", &["diagnostic", "schema"]),
+    ("link", &["btf", "diagnostic"]),
+    ("snapshot", &["btf", "eclat", "flows", "hook", "link", "schema"]),
+    ("ir", &["btf", "diagnostic", "schema"]),
     // What stages and front ends share.
     ("packet", &["hook", "ir"]),
     // The stages.
-    ("load", &["btf", "diagnostic", "eclat", "flows", "hook", "library", "schema", "snapshot", "updates"]),
+    (
+        "load",
+        &["btf", "diagnostic", "eclat", "flows", "hook", "library", "link", "schema", "snapshot", "updates"],
+    ),
     ("runtime", &["ir", "library", "load", "snapshot"]),
     (
         "specialise",
@@ -33,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "hook",
             "ir",
             "library",
+            "link",
             "packet",
             "runtime",
             "schema",
@@ -41,9 +46,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("baseline", &["diagnostic", "hook", "ir", "library", "specialise", "runtime", "schema", "snapshot"]),
     ("passes", &["hook", "ir"]),
-    ("emit", &["diagnostic", "hook", "ir", "schema"]),
+    ("emit", &["btf", "diagnostic", "hook", "ir", "schema"]),
     ("install", &["btf", "diagnostic", "hook"]),
-    ("link", &["btf", "diagnostic"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
     ("user", &["diagnostic", "eclat", "hook", "library", "load", "schema", "snapshot"]),

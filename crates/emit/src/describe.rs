@@ -83,7 +83,7 @@ fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
 fn definition_members(definition: &MapDefinition) -> Vec<(&'static str, u32)> {
     let MapDefinition { map_type, key_size, value_size, max_entries, flags } = definition;
     let all = [
-        ("type", *map_type as u32),
+        ("type", map_type.number()),
         ("max_entries", *max_entries),
         ("key_size", *key_size),
         ("value_size", *value_size),

@@ -122,7 +122,7 @@ fn described(map: &Map) -> NewMap<'_> {
     match &map.kind {
         MapKind::Map(definition) => NewMap {
             name: &map.name,
-            map_type: definition.map_type as u32,
+            map_type: definition.map_type.number(),
             key_size: definition.key_size,
             value_size: definition.value_size,
             max_entries: definition.max_entries,
@@ -132,7 +132,7 @@ fn described(map: &Map) -> NewMap<'_> {
         },
         MapKind::ReadOnlyData(bytes) => NewMap {
             name: &map.name,
-            map_type: moonhook_ir::MapType::Array as u32,
+            map_type: moonhook_ir::MapType::Array.number(),
             key_size: 4,
             value_size: section(bytes),
             max_entries: 1,
@@ -142,7 +142,7 @@ fn described(map: &Map) -> NewMap<'_> {
         },
         MapKind::Zeros(size) => NewMap {
             name: &map.name,
-            map_type: moonhook_ir::MapType::Array as u32,
+            map_type: moonhook_ir::MapType::Array.number(),
             key_size: 4,
             value_size: size.next_multiple_of(8).max(8),
             max_entries: 1,
@@ -152,7 +152,7 @@ fn described(map: &Map) -> NewMap<'_> {
         },
         MapKind::Data(bytes) | MapKind::Arena { image: bytes, .. } => NewMap {
             name: &map.name,
-            map_type: moonhook_ir::MapType::Array as u32,
+            map_type: moonhook_ir::MapType::Array.number(),
             key_size: 4,
             value_size: section(bytes),
             max_entries: 1,

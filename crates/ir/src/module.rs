@@ -1,6 +1,7 @@
 //! Modules: functions, maps and events.
 
 use crate::{Function, FunctionKind, Sums};
+use moonhook_btf::{TypeId, Types};
 use moonhook_diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +22,19 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// Where programs look for functions of flows.
     pub flows: Vec<FlowCalls>,
+    /// The types of what is in maps that are no tables of the script, as far as they are known.
+    pub map_types: Vec<MapTypes>,
     /// What a person should know of the script, although it is compiled.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// What keys and values of a map are, by numbers in types that came with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapTypes {
+    pub map: MapId,
+    pub types: Arc<Types>,
+    pub key: TypeId,
+    pub value: TypeId,
 }
 
 /// The calls of a flow table's functions by one program.
@@ -210,18 +222,40 @@ pub struct MapDefinition {
 /// Map types, with the numbers of `enum bpf_map_type` (include/uapi/linux/bpf.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapType {
-    Hash = 1,
-    Array = 2,
-    ProgramArray = 3,
-    PerCpuHash = 5,
-    PerCpuArray = 6,
-    LruHash = 9,
-    LruPerCpuHash = 10,
-    LpmTrie = 11,
-    CpuMap = 16,
-    XskMap = 17,
-    DevMapHash = 25,
-    RingBuf = 27,
+    Hash,
+    Array,
+    ProgramArray,
+    PerCpuHash,
+    PerCpuArray,
+    LruHash,
+    LruPerCpuHash,
+    LpmTrie,
+    CpuMap,
+    XskMap,
+    DevMapHash,
+    RingBuf,
+    /// By its number: of a map that somebody else has defined.
+    Other(u32),
+}
+
+impl MapType {
+    pub fn number(self) -> u32 {
+        match self {
+            MapType::Hash => 1,
+            MapType::Array => 2,
+            MapType::ProgramArray => 3,
+            MapType::PerCpuHash => 5,
+            MapType::PerCpuArray => 6,
+            MapType::LruHash => 9,
+            MapType::LruPerCpuHash => 10,
+            MapType::LpmTrie => 11,
+            MapType::CpuMap => 16,
+            MapType::XskMap => 17,
+            MapType::DevMapHash => 25,
+            MapType::RingBuf => 27,
+            MapType::Other(number) => number,
+        }
+    }
 }
 
 /// A kind of record that the program can put into the event ring.

@@ -3,15 +3,24 @@
 //! Numbers are the lengths of arrays that members point to (`__uint`), types what members point to (`__type`).
 
 use crate::error::LinkErrorKind;
-use crate::object::Map;
+use crate::object::{File, Map};
 use moonhook_btf::{Kind, Member, TypeId, Types};
+use object::{LittleEndian, Object as _, ObjectSymbol as _};
+
+type ElfSymbol64<'d, 'f> = object::read::elf::ElfSymbol64<'d, 'f, LittleEndian>;
 
 const SECTION: &str = ".maps";
 
-pub fn read(types: &Types) -> Result<Vec<Map>, LinkErrorKind> {
+pub fn read(file: &File<'_>, types: &Types) -> Result<Vec<Map>, LinkErrorKind> {
     let section = types.all().find(|id| types.kind(*id) == Kind::Section && types.name(*id) == SECTION);
     let variables = section.map(|section| types.members(section)).unwrap_or_default();
-    variables.into_iter().map(|variable| map(types, variable)).collect()
+    let mut maps =
+        variables.into_iter().map(|variable| map(types, variable)).collect::<Result<Vec<Map>, _>>()?;
+    for map in &mut maps {
+        let named = |symbol: &ElfSymbol64<'_, '_>| symbol.name() == Ok(&map.name);
+        map.is_weak = file.symbols().any(|symbol| symbol.is_weak() && named(&symbol));
+    }
+    Ok(maps)
 }
 
 fn map(types: &Types, variable: Member<'_>) -> Result<Map, LinkErrorKind> {
@@ -43,7 +52,7 @@ fn map(types: &Types, variable: Member<'_>) -> Result<Map, LinkErrorKind> {
     }
     match map_type {
         0 => Err(wrong("has no type")),
-        map_type => Ok(Map { name, map_type, key, value, max_entries, flags }),
+        map_type => Ok(Map { name, map_type, key, value, max_entries, flags, is_weak: false }),
     }
 }
 

@@ -9,10 +9,12 @@ use object::{
     LittleEndian, Object as _, ObjectSection, ObjectSymbol, SectionIndex, SectionKind, SymbolIndex,
 };
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub(crate) type File<'d> = ElfFile64<'d, LittleEndian>;
 
 /// An object.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     /// As a person has named the file.
     pub name: String,
@@ -20,7 +22,7 @@ pub struct Object {
     pub maps: Vec<Map>,
     /// Sections with variables and constants that functions refer to.
     pub data: Vec<Data>,
-    pub types: Types,
+    pub types: Arc<Types>,
     /// What the section `license` says; empty without one.
     pub licence: String,
 }
@@ -98,6 +100,8 @@ pub struct Map {
     pub value: (u32, Option<TypeId>),
     pub max_entries: u32,
     pub flags: u32,
+    /// Another one of that name takes its place.
+    pub is_weak: bool,
 }
 
 /// A section with variables or constants.
@@ -138,7 +142,7 @@ fn read(bytes: &[u8]) -> Result<Object, LinkErrorKind> {
         |name: &str| file.section_by_name(name).map(|section| section.data().map_err(malformed)).transpose();
     let types = Types::parse(content(".BTF")?.ok_or(LinkErrorKind::NoTypes)?.to_vec())?;
     let licence = content("license")?.unwrap_or_default();
-    let maps = maps::read(&types)?;
+    let maps = maps::read(&file, &types)?;
     let (data, numbers) = data(&file)?;
     let places = Places { maps: &maps, kernel: of_kernel(&types), data: &numbers };
     let mut functions = functions::read(&file, &places)?;
@@ -149,7 +153,7 @@ fn read(bytes: &[u8]) -> Result<Object, LinkErrorKind> {
         lines::read(more, &types, &mut functions)?;
     }
     let licence = String::from_utf8_lossy(licence).trim_end_matches('\0').to_string();
-    Ok(Object { name: String::new(), functions, maps, data, types, licence })
+    Ok(Object { name: String::new(), functions, maps, data, types: Arc::new(types), licence })
 }
 
 /// The section of types in which functions of the kernel are.

@@ -4,6 +4,7 @@
 //! scripts and files give the same snapshot. Knows nothing of BPF or the running kernel. See `docs/load-time.md`.
 
 mod call;
+mod chains;
 pub mod chunk;
 mod clock;
 mod contents;
@@ -20,6 +21,7 @@ mod limits;
 mod locate;
 mod modules;
 mod names;
+mod packages;
 mod packet_time;
 mod print;
 mod receivers;
@@ -54,6 +56,7 @@ pub use crate::modules::eclat::CALL_CHAIN;
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
 pub use crate::modules::xsk::event as event_of_queue;
+pub use crate::packages::Packages;
 pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
 pub use crate::registry::{Port, Proxied, ReadProxy, Request, Requests, Send, Signal};
@@ -83,6 +86,8 @@ pub struct Options {
     pub hook: Option<&'static Hook>,
     /// Who knows the kernel that the scripts are for.
     pub kernel: Arc<dyn Kernel>,
+    /// Who has the programs that chains call.
+    pub packages: Arc<dyn Packages>,
 }
 
 impl Options {
@@ -114,6 +119,7 @@ impl Default for Options {
             prints_to_stderr: false,
             hook: None,
             kernel: Arc::new(kernel::NoKernel),
+            packages: Arc::new(packages::NoPackages),
         }
     }
 }
@@ -197,7 +203,7 @@ pub fn load_with_contents(
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let files = Rc::new(Files::default());
     let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
-    let mut registry = Registry::new(options.hook.unwrap_or(&XDP), options.kernel.clone());
+    let mut registry = Registry::new(options.hook.unwrap_or(&XDP), options);
     let mut names = Names::default();
     let mut ran = Vec::new();
     for script in scripts {
@@ -232,9 +238,7 @@ pub fn load_with_contents(
         snapshot.owners = Owners::of(snapshot, &scripts);
         snapshot.receivers = registry.receivers.queues();
         snapshot.traced = registry.traced.borrow().clone();
-        let chains = registry.chains.0.borrow();
-        snapshot.chains.clone_from(&chains.all);
-        snapshot.sources.extend(chains.sources.iter().cloned());
+        registry.chains.put(snapshot);
         Ok(known)
     };
     if !contents.is_empty() {
@@ -300,14 +304,10 @@ fn told(error: LoadError, registry: &Registry) -> LoadError {
     match error {
         LoadError::Runtime(failure) => match registry.refusals.of(&failure.message) {
             Some(refused) => LoadError::Kernel { failure, refused },
-            None => {
-                let chains = registry.chains.0.borrow();
-                let refused = chains.refused.iter().find(|(message, _)| failure.message.ends_with(message));
-                match refused {
-                    Some((_, diagnostic)) => LoadError::Chain(diagnostic.clone()),
-                    None => LoadError::Runtime(failure),
-                }
-            }
+            None => match registry.chains.refused(&failure.message) {
+                Some(diagnostic) => LoadError::Chain(diagnostic),
+                None => LoadError::Runtime(failure),
+            },
         },
         error => error,
     }

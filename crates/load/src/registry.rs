@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use crate::error::Refused;
 use crate::flows::Flows;
+use crate::Options;
+use crate::chains::Chains;
 use crate::kernel::Kernel;
+use crate::packages::Packages;
 use crate::receivers::Receivers;
 use mlua::{Function, Lua, Table};
-use moonhook_diagnostic::Diagnostic;
 use moonhook_hook::{Hook, Point};
 use moonhook_schema::{Datum, Declaration};
-use moonhook_snapshot::{LoadedChain, Source, Traced};
+use moonhook_snapshot::Traced;
 
 /// A handler as `attach` got it.
 pub(crate) struct Registration {
@@ -43,6 +45,7 @@ pub(crate) struct Registry {
     pub receivers: Receivers,
     /// Who knows the kernel, and what was asked of it.
     pub kernel: Arc<dyn Kernel>,
+    pub packages: Arc<dyn Packages>,
     pub traced: Rc<RefCell<Traced>>,
     pub refusals: Refusals,
     pub flows: Flows,
@@ -50,33 +53,21 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub fn new(chosen: &'static Hook, kernel: Arc<dyn Kernel>) -> Registry {
+    pub fn new(chosen: &'static Hook, options: &Options) -> Registry {
         Registry {
             chosen,
             handlers: Handlers::default(),
             declared: Declared::default(),
             requests: Requests::default(),
             receivers: Receivers::default(),
-            kernel,
+            kernel: Arc::clone(&options.kernel),
+            packages: Arc::clone(&options.packages),
             traced: Rc::default(),
             refusals: Refusals::default(),
             flows: Flows::default(),
             chains: Chains::default(),
         }
     }
-}
-
-/// Chains of eCLAT that scripts have loaded.
-#[derive(Clone, Default)]
-pub(crate) struct Chains(pub Rc<RefCell<LoadedChains>>);
-
-#[derive(Default)]
-pub(crate) struct LoadedChains {
-    pub all: Vec<LoadedChain>,
-    /// The texts that they are of.
-    pub sources: Vec<Source>,
-    /// What is wrong with others, by the messages that functions have raised.
-    pub refused: Vec<(String, Box<Diagnostic>)>,
 }
 
 /// Errors about the kernel that functions have raised, by their messages: a message of Lua's has no room for all that is to be said.

@@ -162,7 +162,9 @@ constants! {
     L_LEVEL = 2184;
     /// What the packet has come with (`pkt.meta`): 0, a number (1) or a record (2); the number, or the bits of the record's fields; the fields, 24 at most.
     L_NOTED = 2192;
-    L_SIZE = 2400;
+    /// The verdict by which a program of C's has ended the packet, and 1; or 0.
+    L_DECIDED = 2400;
+    L_SIZE = 2408;
     /// Notes of what was read in order to be added to (`READ_…`), `NOTES_SIZE` bytes.
     L_NOTES = 4096;
     NOTES_SIZE = 32768;

@@ -24,6 +24,7 @@ mod traced;
 
 use moonhook_eclat::tree::Chains;
 use moonhook_hook::{CLONE, Hook, Point, XDP};
+use moonhook_link::Object;
 use std::fmt;
 use std::sync::Arc;
 
@@ -82,6 +83,8 @@ pub struct Snapshot {
     pub flows: Vec<FlowTable>,
     /// Chains of eCLAT that the scripts have loaded.
     pub chains: Vec<LoadedChain>,
+    /// C objects that the scripts, and their chains, have loaded.
+    pub objects: Vec<Arc<Object>>,
 }
 
 /// A chain of eCLAT: the script that it is of, and its number there.
@@ -89,6 +92,15 @@ pub struct Snapshot {
 pub struct LoadedChain {
     pub script: Arc<Chains>,
     pub number: usize,
+    /// By program of the script, what it is.
+    pub programs: Arc<[LoadedProgram]>,
+}
+
+/// A program that chains call: the number of its object, and that of the function there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadedProgram {
+    pub object: usize,
+    pub function: usize,
 }
 
 impl Snapshot {

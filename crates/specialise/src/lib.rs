@@ -47,6 +47,7 @@ mod interpret;
 mod invariants;
 mod join;
 mod knowledge;
+pub mod linked;
 mod literals;
 mod looked;
 mod loop_forms;

@@ -32,13 +32,16 @@ impl Output {
         }
     }
 
-    /// A module with the script's sources and nothing else.
+    /// A module with the script's sources and the maps of the objects that it has loaded.
     pub fn of_script(snapshot: &Snapshot) -> ir::Module {
         let source = |source: &moonhook_snapshot::Source| ir::SourceFile {
             name: source.name.clone(),
             text: source.text.clone(),
         };
-        ir::Module { sources: snapshot.sources.iter().map(source).collect(), ..ir::Module::default() }
+        let sources = snapshot.sources.iter().map(source).collect();
+        let mut module = ir::Module { sources, ..ir::Module::default() };
+        crate::linked::add_maps(snapshot, &mut module);
+        module
     }
 
     /// The map of that name, made with `definition` if it is not there yet.

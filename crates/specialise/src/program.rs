@@ -218,7 +218,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn exit(&mut self, verdict: Word) {
+    pub fn exit(&mut self, verdict: Word) {
         if self.state.alive() {
             let verdict = self.value(verdict);
             self.terminate(ir::Terminator::Jump(ir::Target::new(self.target.exit_block, vec![verdict])));

@@ -57,6 +57,9 @@ pub trait Surroundings {
     /// as far as that is known before packets arrive.
     fn argument_error(&self, context: &mut Context<'_>, argument: (usize, &str), message: Message);
 
+    /// The packet gets the verdict, whatever else the handler would do: the current state, which is alive, ends.
+    fn decide(&self, context: &mut Context<'_>, verdict: Word);
+
     /// Whether arguments that a call is not given as values lie in memory.
     fn has_arguments_in_memory(&self) -> bool;
 

@@ -1,15 +1,17 @@
 //! `require "eclat"`: chains of eCLAT scripts as functions (docs/eclat.md).
 
 use mlua::{Function, Lua, Table, Value};
-use moonhook_eclat::tree::Chains;
+use moonhook_diagnostic::{Diagnostic, Place};
+use moonhook_eclat::tree::{Chains, Program};
 use moonhook_library::own::eclat::CALL;
-use moonhook_snapshot::{LoadedChain, Source};
+use moonhook_snapshot::LoadedProgram;
 use std::sync::Arc;
 
 use super::flow::said;
 use super::module::{Context, Module, type_error};
 use super::updates::content;
-use crate::registry::LoadedChains;
+use crate::packages::program_of;
+use crate::registry::Registry;
 
 pub(super) const MODULE: Module = Module { name: "eclat", open };
 
@@ -19,10 +21,9 @@ pub const CALL_CHAIN: &str = "moonhook.call_chain";
 fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
     let call = caller(context)?;
-    let (chains, globals) = (context.registry.chains.clone(), context.globals.clone());
-    let declared = context.registry.declared.clone();
+    let (registry, globals) = (context.registry.clone(), context.globals.clone());
     let chain = context.function("eclat.chain", move |lua, arguments| {
-        if declared.is_closed() {
+        if registry.declared.is_closed() {
             return Err("chains are loaded at load time, before packets arrive".to_string());
         }
         let [file, name] = [1, 2].map(|number| match arguments.get(number - 1) {
@@ -30,35 +31,45 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
             _ => Err(type_error(arguments, number, "chain", "string")),
         });
         let (file, name) = (file?, name?);
-        let (script, text) = script(&mut chains.0.borrow_mut(), &globals, &file)?;
+        let script = script(&registry, &globals, &file)?;
         let found = script.chains.iter().position(|chain| chain.name == name);
         let number = found.ok_or_else(|| format!("'{file}' has no chain '{name}'"))?;
-        let mut known = chains.0.borrow_mut();
-        let function = function(lua, &call, known.all.len(), script.chains[number].parameters);
-        known.all.push(LoadedChain { script, number });
-        known.sources.extend(text.map(|text| Source { name: file, text }));
-        function.map(Value::Function).map_err(said)
+        let (chain, parameters) = (registry.chains.add(&script, number)?, script.chains[number].parameters);
+        function(lua, &call, chain, parameters).map(Value::Function).map_err(said)
     })?;
     table.raw_set("chain", chain)?;
     Ok(table)
 }
 
-/// The script in a file, and its text if it was not read before.
-fn script(
-    known: &mut LoadedChains,
-    globals: &Table,
-    file: &str,
-) -> Result<(Arc<Chains>, Option<String>), String> {
-    if let Some(known) = known.all.iter().find(|known| known.script.file == file) {
-        return Ok((Arc::clone(&known.script), None));
+/// The script in a file, with the programs that its chains call.
+fn script(registry: &Registry, globals: &Table, file: &str) -> Result<Arc<Chains>, String> {
+    if let Some(known) = registry.chains.script(file) {
+        return Ok(known);
     }
     let text = content(globals, file)?;
-    let script = moonhook_eclat::read(&text, file).map_err(|diagnostic| {
-        let message = diagnostic.line();
-        known.refused.push((message.clone(), diagnostic));
-        message
-    })?;
-    Ok((Arc::new(script), Some(text)))
+    let loaded = moonhook_eclat::read(&text, file).and_then(|script| {
+        let programs = programs(registry, &script, &text)?;
+        Ok((Arc::new(script), programs))
+    });
+    let (script, programs) = loaded.map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
+    registry.chains.add_script(&script, programs, text);
+    Ok(script)
+}
+
+/// By program of the script, where it is.
+fn programs(registry: &Registry, script: &Chains, text: &str) -> Result<Vec<LoadedProgram>, Box<Diagnostic>> {
+    let mut programs = Vec::new();
+    for Program { package, name, at, .. } in &script.programs {
+        let placed = |diagnostic: Box<Diagnostic>| {
+            let line = text.lines().nth(at.line as usize - 1).unwrap_or_default().to_string();
+            let place = Place { file: script.file.clone(), line: at.line, text: line, name: Some(name.clone()) };
+            Box::new(diagnostic.at(place))
+        };
+        let object = registry.chains.object(&*registry.packages, [package, name]).map_err(placed)?;
+        let function = program_of(&registry.chains.0.borrow().objects[object].1).map_err(placed)?;
+        programs.push(LoadedProgram { object, function });
+    }
+    Ok(programs)
 }
 
 /// What handlers call: `chain` of the library.

@@ -3,6 +3,7 @@
 mod lower;
 
 use crate::context::{Context, Result};
+use crate::linked;
 use crate::message::Message;
 use crate::value::Word;
 use moonhook_eclat::token::At;
@@ -49,13 +50,13 @@ impl lower::Host for Context<'_> {
         Ok(())
     }
 
-    fn call(&mut self, chains: &Chains, program: usize, _: &[Word]) -> Result<Word> {
-        let program = &chains.programs[program];
-        let what = format!(
-            "calling `{}` of the package `{}`, which is no chain of the script,",
-            program.name, program.package
-        );
-        self.unsupported(&what, "write it as a chain", Some(&program.name))
+    fn call(&mut self, chains: &Chains, program: usize, arguments: &[Word]) -> Result<Word> {
+        let snapshot = self.snapshot;
+        let loaded = snapshot.chains.iter().find(|loaded| std::ptr::eq(&*loaded.script, chains));
+        match loaded.and_then(|loaded| loaded.programs.get(program)) {
+            Some(loaded) => linked::call_program(self, *loaded, arguments),
+            None => Ok(Word::Imm(0)),
+        }
     }
 }
 

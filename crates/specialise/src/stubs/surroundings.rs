@@ -11,7 +11,7 @@ use crate::value::{Abs, Identity, Space, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{CompareOp, FunctionId};
-use moonhook_runtime::layout::L_LEVEL;
+use moonhook_runtime::layout::{FAIL, L_DECIDED, L_LEVEL};
 use moonhook_schema::{Schema, Type};
 use moonhook_snapshot::TableId;
 
@@ -75,6 +75,12 @@ impl Surroundings for InStub {
     /// What the function is called is known at packet time only.
     fn argument_error(&self, context: &mut Context<'_>, (number, problem): (usize, &str), _: Message) {
         context.raise_about_argument(number, problem);
+    }
+
+    fn decide(&self, context: &mut Context<'_>, verdict: Word) {
+        let (place, decided) = (context.add(context.state_address(), L_DECIDED), context.add(verdict, 1));
+        arena::store(context, place, decided);
+        context.give(FAIL);
     }
 
     /// All but the object of methods.

@@ -1,0 +1,133 @@
+//! Chains of eCLAT that scripts have loaded, and the objects of the programs that they call.
+
+use crate::packages::Packages;
+use moonhook_diagnostic::Diagnostic;
+use moonhook_eclat::tree::Chains as Script;
+use moonhook_link::Object;
+use moonhook_snapshot::{LoadedChain, LoadedProgram, Snapshot, Source};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Everything that was loaded. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Chains(pub Rc<RefCell<LoadedChains>>);
+
+#[derive(Default)]
+pub(crate) struct LoadedChains {
+    all: Vec<LoadedChain>,
+    /// Scripts with the programs that they call.
+    scripts: Vec<(Arc<Script>, Arc<[LoadedProgram]>)>,
+    /// The objects of these programs, by names of package and program.
+    pub objects: Vec<([String; 2], Arc<Object>)>,
+    /// The texts that chains and functions of objects are of.
+    sources: Vec<Source>,
+    /// What is wrong with others, by the messages that functions have raised.
+    refused: Vec<(String, Box<Diagnostic>)>,
+}
+
+impl Chains {
+    /// The script in that file, if it was loaded.
+    pub fn script(&self, file: &str) -> Option<Arc<Script>> {
+        let known = self.0.borrow();
+        known.scripts.iter().find(|(script, _)| script.file == file).map(|(script, _)| Arc::clone(script))
+    }
+
+    pub fn add_script(&self, script: &Arc<Script>, programs: Vec<LoadedProgram>, text: String) {
+        let mut known = self.0.borrow_mut();
+        known.scripts.push((Arc::clone(script), programs.into()));
+        known.sources.push(Source { name: script.file.clone(), text });
+    }
+
+    /// Adds a chain of a script that was added; gives the number that it has for packet code.
+    ///
+    /// # Errors
+    /// The script was not added.
+    pub fn add(&self, script: &Arc<Script>, number: usize) -> Result<usize, String> {
+        let mut known = self.0.borrow_mut();
+        let programs = known.scripts.iter().find(|(known, _)| Arc::ptr_eq(known, script));
+        let programs = programs.map(|(_, programs)| Arc::clone(programs)).ok_or("the script is not loaded")?;
+        known.all.push(LoadedChain { script: Arc::clone(script), number, programs });
+        Ok(known.all.len() - 1)
+    }
+
+    /// The number of a program's object.
+    ///
+    /// # Errors
+    /// Nobody has it.
+    pub fn object(&self, packages: &dyn Packages, [package, program]: [&str; 2]) -> Result<usize, Box<Diagnostic>> {
+        let names = [package.to_string(), program.to_string()];
+        if let Some(known) = self.0.borrow().objects.iter().position(|(known, _)| *known == names) {
+            return Ok(known);
+        }
+        let object = packages.object(package, program)?;
+        check_licence(&object)?;
+        let mut known = self.0.borrow_mut();
+        let sources = sources(&object);
+        let is_new = |source: &Source, known: &LoadedChains| !known.sources.iter().any(|other| other.name == source.name);
+        for source in sources {
+            if is_new(&source, &known) {
+                known.sources.push(source);
+            }
+        }
+        known.objects.push((names, object));
+        Ok(known.objects.len() - 1)
+    }
+
+    /// Keeps what is wrong with a script; gives the message that a function raises.
+    pub fn refuse(&self, diagnostic: Box<Diagnostic>) -> String {
+        let message = diagnostic.line();
+        self.0.borrow_mut().refused.push((message.clone(), diagnostic));
+        message
+    }
+
+    /// What belongs to a message that ends with one that was raised.
+    pub fn refused(&self, message: &str) -> Option<Box<Diagnostic>> {
+        let known = self.0.borrow();
+        known.refused.iter().find(|(known, _)| message.ends_with(known)).map(|(_, diagnostic)| diagnostic.clone())
+    }
+
+    /// Puts all that was loaded into what load time leaves.
+    pub fn put(&self, snapshot: &mut Snapshot) {
+        let known = self.0.borrow();
+        snapshot.chains.clone_from(&known.all);
+        snapshot.objects = known.objects.iter().map(|(_, object)| Arc::clone(object)).collect();
+        snapshot.sources.extend(known.sources.iter().cloned());
+    }
+}
+
+/// Our programs are under the GPL as far as the kernel goes (`license_is_gpl_compatible`, include/linux/license.h), and so must be what
+/// becomes a part of them.
+fn check_licence(object: &Object) -> Result<(), Box<Diagnostic>> {
+    const COMPATIBLE: [&str; 6] =
+        ["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
+    // What says nothing asks nothing of others.
+    let licence = object.licence.as_str();
+    let is_free = ["", "BSD", "MIT", "Apache-2.0"].contains(&licence) || licence.starts_with("BSD-");
+    if is_free || COMPATIBLE.contains(&licence) {
+        return Ok(());
+    }
+    let message = format!("{} is under the licence '{licence}', which does not go with the GPL", object.name);
+    let help = "let it say `char LICENSE[] SEC(\"license\") = \"Dual BSD/GPL\";`, if it may";
+    Err(Box::new(Diagnostic::new("MH0314", message).help(help)))
+}
+
+/// Lines behind these are not shown: a text has as many lines as the greatest number says.
+const MOST_LINES: u32 = 100_000;
+
+/// The sources that an object was compiled from, as far as its lines tell.
+fn sources(object: &Object) -> Vec<Source> {
+    let mut files: BTreeMap<&str, BTreeMap<u32, &str>> = BTreeMap::new();
+    for line in object.functions.iter().flat_map(|function| &function.lines) {
+        if (1..=MOST_LINES).contains(&line.number) {
+            files.entry(&line.file).or_default().insert(line.number, &line.text);
+        }
+    }
+    let text = |lines: &BTreeMap<u32, &str>| {
+        let last = lines.keys().next_back().copied().unwrap_or_default();
+        let line = |number: u32| lines.get(&number).copied().unwrap_or_default();
+        (1..=last).flat_map(|number| [line(number), "\n"]).collect::<String>()
+    };
+    files.iter().map(|(name, lines)| Source { name: name.to_string(), text: text(lines) }).collect()
+}

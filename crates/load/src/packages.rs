@@ -1,0 +1,47 @@
+//! Programs that chains call, and whoever has them.
+
+use moonhook_diagnostic::Diagnostic;
+use moonhook_link::{Linkage, Object};
+use std::fmt;
+use std::sync::Arc;
+
+/// Who has packages of programs. Equal answers give equal snapshots.
+pub trait Packages: fmt::Debug + Send + Sync {
+    /// The object with a program, by the names of its package and its file.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be made; without a place.
+    fn object(&self, package: &str, program: &str) -> Result<Arc<Object>, Box<Diagnostic>>;
+}
+
+/// A load time that knows no packages.
+#[derive(Debug)]
+pub(crate) struct NoPackages;
+
+impl Packages for NoPackages {
+    fn object(&self, package: &str, program: &str) -> Result<Arc<Object>, Box<Diagnostic>> {
+        let message = format!("there is no program '{program}' of the package '{package}': no packages are known");
+        let help = "name the folder that has them: --packages FOLDER";
+        Err(Box::new(Diagnostic::new("MH0312", message).help(help)))
+    }
+}
+
+/// The number of the function of an object that chains call: the one that is neither a part of another nor the kernel's to call.
+///
+/// # Errors
+/// There is none, or more than one.
+pub(crate) fn program_of(object: &Object) -> Result<usize, Box<Diagnostic>> {
+    let is_program = |(_, function): &(usize, &moonhook_link::Function)| {
+        function.section == ".text" && function.linkage == Linkage::Global
+    };
+    let mut programs = object.functions.iter().enumerate().filter(is_program);
+    match (programs.next(), programs.next()) {
+        (Some((number, _)), None) => Ok(number),
+        (first, _) => {
+            let found = if first.is_some() { "more than one function" } else { "no function" };
+            let message = format!("{} has {found} that chains could call", object.name);
+            let help = "let one function be the program, and the others `static` or `__weak`";
+            Err(Box::new(Diagnostic::new("MH0313", message).help(help)))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Maps and data of C objects in the module.
+
+use crate::context::Context;
+use moonhook_ir as ir;
+use moonhook_ir::{MapDefinition, MapId, MapKind, MapType, MapTypes};
+use moonhook_link::Map;
+use moonhook_snapshot::Snapshot;
+
+/// Adds the maps of all objects to a module, under their names.
+pub fn add_maps(snapshot: &Snapshot, module: &mut ir::Module) {
+    for (number, object) in snapshot.objects.iter().enumerate() {
+        for (index, map) in object.maps.iter().enumerate() {
+            let name = map_name(snapshot, number, index);
+            if module.maps.iter().any(|known| known.name == name) {
+                continue; // A weak one, which several objects have.
+            }
+            let id = MapId(module.maps.len() as u32);
+            module.maps.push(ir::Map { name, kind: MapKind::Map(definition(map)) });
+            if let (Some(key), Some(value)) = (map.key.1, map.value.1) {
+                module.map_types.push(MapTypes { map: id, types: object.types.clone(), key, value });
+            }
+        }
+    }
+}
+
+fn definition(map: &Map) -> MapDefinition {
+    MapDefinition {
+        map_type: MapType::Other(map.map_type),
+        key_size: map.key.0,
+        value_size: map.value.0,
+        max_entries: map.max_entries,
+        flags: map.flags,
+    }
+}
+
+/// What a map of an object is called in modules. Weak ones of the same name and definition are one.
+pub fn map_name(snapshot: &Snapshot, object: usize, index: usize) -> String {
+    let map = &snapshot.objects[object].maps[index];
+    let same = |other: &Map| other.is_weak && map.is_weak && definition(other) == definition(map);
+    let earlier = snapshot.objects[..object].iter().flat_map(|object| &object.maps);
+    let is_free = !ir::maps::is_taken(&map.name) && earlier.filter(|other| other.name == map.name).all(same);
+    if is_free { map.name.clone() } else { format!("c{object}_{}", map.name) }
+}
+
+pub(super) fn map(context: &mut Context<'_>, object: usize, index: usize) -> MapId {
+    let snapshot = context.snapshot;
+    let name = map_name(snapshot, object, index);
+    let definition = || MapKind::Map(definition(&snapshot.objects[object].maps[index]));
+    context.output.map(&name, definition)
+}
+
+/// A section with variables or constants.
+pub(super) fn data(context: &mut Context<'_>, object: usize, index: usize) -> MapId {
+    let data = &context.snapshot.objects[object].data[index];
+    let plain: String = data.section.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    context.output.map(&format!("c{object}{plain}"), || match data.is_constant {
+        true => MapKind::ReadOnlyData(data.bytes.clone()),
+        false => MapKind::Data(data.bytes.clone()),
+    })
+}

@@ -1,0 +1,103 @@
+//! Functions of C objects ([`moonhook_link`]) in programs: what they refer to comes into the module with them.
+//!
+//! Functions of an object have its number in their names, and so have its data; maps keep theirs, as far as no other object has one of that
+//! name. Maps are in the module whether a function refers to them or not: the script may.
+
+mod maps;
+mod program;
+
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use moonhook_ir as ir;
+use moonhook_ir::{FunctionId, FunctionKind, Given, GivenReference, Loc};
+use moonhook_link::{Function, Target};
+
+pub use maps::{add_maps, map_name};
+pub use program::call_program;
+
+/// Adds a function of the object with that number, and all that it calls, to the program; gives its number. It has so many parameters.
+///
+/// # Errors
+/// It calls a function that is nowhere, or functions of the object call one another in circles.
+pub fn function(
+    context: &mut Context<'_>,
+    (object, function): (usize, usize),
+    parameters: u32,
+) -> Result<FunctionId> {
+    place(context, (object, function), parameters, &mut Vec::new())
+}
+
+/// `calling` are the functions of the object that are being placed.
+fn place(
+    context: &mut Context<'_>,
+    (number, index): (usize, usize),
+    parameters: u32,
+    calling: &mut Vec<usize>,
+) -> Result<FunctionId> {
+    let snapshot = context.snapshot;
+    let object = &*snapshot.objects[number];
+    let function = &object.functions[index];
+    let name = format!("c{number}_{}", function.name);
+    if let Some(known) = context.known_subprogram(&name) {
+        return Ok(known);
+    }
+    if calling.contains(&index) {
+        let what = format!("calling `{}` of {}, which calls itself,", function.name, object.name);
+        return refuse(context, what, "let it be a loop");
+    }
+    calling.push(index);
+    let mut references = Vec::with_capacity(function.references.len());
+    for reference in &function.references {
+        references.push((reference.slot, target(context, number, &reference.target, calling)?));
+    }
+    calling.pop();
+    let kind = FunctionKind::Subprogram { global: false, context: None };
+    let mut given = ir::Function::new(name, kind, parameters);
+    let locs = locs(context, function).into();
+    given.given = Some(Given { words: function.code.clone().into(), locs, references });
+    Ok(context.place_subprogram(given))
+}
+
+fn target(
+    context: &mut Context<'_>,
+    number: usize,
+    target: &Target,
+    calling: &mut Vec<usize>,
+) -> Result<GivenReference> {
+    let snapshot = context.snapshot;
+    let object = &*snapshot.objects[number];
+    Ok(match target {
+        // A function of C's has five parameters at most.
+        Target::Call(callee) => GivenReference::Call(place(context, (number, *callee), 5, calling)?),
+        Target::Function(callee) => GivenReference::Function(place(context, (number, *callee), 5, calling)?),
+        Target::Map(map) => GivenReference::Map(maps::map(context, number, *map)),
+        Target::Data { section, offset } => GivenReference::Data(maps::data(context, number, *section), *offset),
+        Target::Missing(name) => {
+            let what = format!("calling the function `{name}`, which {} does not have,", object.name);
+            return refuse(context, what, "compile the object with all that it calls");
+        }
+    })
+}
+
+/// Where a function's words come from, in the sources of the snapshot.
+fn locs(context: &Context<'_>, function: &Function) -> Vec<Loc> {
+    let mut locs = vec![Loc::default(); function.code.len()];
+    let source = |file: &str| context.snapshot.sources.iter().position(|source| source.name == file);
+    let mut known: Option<(&str, Option<usize>)> = None;
+    for (index, line) in function.lines.iter().enumerate() {
+        let source = match known {
+            Some((file, source)) if file == line.file => source,
+            _ => source(&line.file),
+        };
+        known = Some((&line.file, source));
+        let end = function.lines.get(index + 1).map_or(locs.len(), |next| next.slot.min(locs.len()));
+        let loc = source.map(|source| Loc { source: source as u16, line: line.number }).unwrap_or_default();
+        locs.get_mut(line.slot..end).into_iter().flatten().for_each(|place| *place = loc);
+    }
+    locs
+}
+
+/// Refuses what no form of code can do.
+fn refuse<T>(context: &Context<'_>, what: String, help: &'static str) -> Result<T> {
+    context.refuse(LowerErrorKind::Linked { what, help }, None)
+}
