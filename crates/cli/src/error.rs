@@ -57,6 +57,8 @@ pub enum CliError {
     NoPlace { at: String, there: String },
     #[error("'{name}' has nothing in {} that a rule could ask", folder.display())]
     NoMatch { name: String, folder: PathBuf },
+    #[error("{script}:{line}: {problem}")]
+    Attachment { script: String, line: u32, problem: &'static str },
     #[error("{}:{line}: {problem}", path.display())]
     Entry { path: PathBuf, line: u64, problem: String },
 }
@@ -100,6 +102,7 @@ impl CliError {
             CliError::Unreadable { .. } => "MH0012",
             CliError::Operands { .. } => "MH0014",
             CliError::Entry { .. } => "MH0015",
+            CliError::Attachment { .. } => "MH0036",
             CliError::NoScript { .. } => "MH0026",
             CliError::NoMatch { .. } => "MH0028",
             CliError::NoPackets => "MH0030",
@@ -137,6 +140,7 @@ impl CliError {
             }
             CliError::NoPlace { .. } => "give one of them to `--at`, as a whole",
             CliError::Operands { .. } => "`moonhook table --help` shows the operands of each operation",
+            CliError::Attachment { .. } => "give interfaces and `--mode` on the command line",
             CliError::Entry { .. } => "correct the line; `moonhook table --help` describes the formats",
         };
         Diagnostic::new(self.code(), self.to_string()).help(help)
@@ -146,9 +150,11 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Session(error) => error.exit(),
-            CliError::User(_) | CliError::Entry { .. } | CliError::NoPackets | CliError::LongUpdate(_) => {
-                Exit::Refused
-            }
+            CliError::User(_)
+            | CliError::Attachment { .. }
+            | CliError::Entry { .. }
+            | CliError::NoPackets
+            | CliError::LongUpdate(_) => Exit::Refused,
             CliError::NoPage { .. }
             | CliError::SameFile { .. }
             | CliError::NoPlace { .. }

@@ -34,6 +34,9 @@ pub struct ScriptOptions {
     /// A folder with packages of programs that chains of eCLAT call; can be given several times
     #[arg(long, value_name = "DIR")]
     packages: Vec<PathBuf>,
+    /// In scripts of eCLAT, VALUE stands in the place of NAME wherever that is a whole word; can be given several times
+    #[arg(short = 'D', long = "define", value_names = ["NAME", "VALUE"], num_args = 2)]
+    define: Vec<String>,
     /// The hook that `attach` registers handlers for, where scripts leave it open, and which is tried where they have several [default: xdp, and the hook of the first handler]
     #[arg(long, value_name = "HOOK", value_parser = hook::parser())]
     hook: Option<&'static Hook>,
@@ -71,6 +74,12 @@ pub struct ProgramOptions {
 }
 
 impl ScriptOptions {
+    /// Names, and what stands in their places.
+    fn defines(&self) -> Vec<(String, String)> {
+        let pairs = self.define.as_chunks::<2>().0.iter();
+        pairs.map(|[name, value]| (name.clone(), value.clone())).collect()
+    }
+
     pub fn settings(&self) -> Settings {
         let default = moonhook_load::Options::default();
         let load = moonhook_load::Options {
@@ -81,6 +90,7 @@ impl ScriptOptions {
             prints_to_stderr: false,
             hook: self.hook,
             kernel: Arc::new(RunningKernel),
+            defines: self.defines(),
             packages: Arc::new(Folders(self.packages.iter().map(|folder| absolute(folder)).collect())),
         };
         let memory = self.memory.unwrap_or(MEMORY);

@@ -20,6 +20,8 @@ impl Packages for Folders {
             }
         }
         let message = format!("there is no program '{program}' of the package '{package}'");
-        Err(Box::new(Diagnostic::new("MH0312", message).help("name the folder that has them: --packages FOLDER")))
+        Err(Box::new(
+            Diagnostic::new("MH0312", message).help("name the folder that has them: --packages FOLDER"),
+        ))
     }
 }

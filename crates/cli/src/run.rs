@@ -1,5 +1,6 @@
 //! `moonhook run`: attach, show what happens, answer requests, detach.
 
+mod attached;
 mod frames;
 mod reporter;
 mod screen;
@@ -36,6 +37,7 @@ Examples:
   moonhook run eth0,eth1 router.lua                      # the same program at both, with the same tables
   moonhook run eth0 filter.lua --mode generic --on-error drop
   moonhook run veth0 echo.lua --peer                     # of a veth, what is sent back arrives only so
+  moonhook run ddos.eclat --packages . -D DEVNAME eth0    # where the script attaches its loader
   moonhook run service.lua                               # hooks of control groups only: no interface
   moonhook run veth0 a.lua b.lua --netns blue --duration 60
   moonhook run eth0 filter.lua --mode native --frags     # an MTU of more than one page
@@ -48,12 +50,12 @@ Exit codes: 0 ended by Ctrl-C, SIGTERM or --duration, 1 script refused, 2 usage,
 4 bug in Moonhook (verifier rejection)"
 )]
 pub struct Arguments {
-    /// The network interface, or several with commas between them, unless no hook of the scripts is one of an interface's; scripts, of which several become one program
+    /// The network interface, or several with commas between them, unless no hook of the scripts is one of an interface's, or scripts of eCLAT say which; scripts, of which several become one program
     #[arg(required = true, value_names = ["IFACE", "SCRIPT"], num_args = 1..)]
     words: Vec<String>,
-    /// Where the program runs: in the driver, in the network stack, or in the driver if it can
-    #[arg(long, value_enum, default_value = "auto")]
-    mode: Mode,
+    /// Where the program runs: in the driver, in the network stack, or in the driver if it can [default: auto, or what the script says]
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
     /// Put a program that passes everything to the other end of each interface, which is a veth: it takes one there for packets to arrive
     /// that the script sends back (TX) or redirects. It goes when the command ends
     #[arg(long, conflicts_with = "pin")]
@@ -132,13 +134,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit, CliError> {
     {
         return Err(CliError::NoScript { interface });
     }
+    let options = arguments.options()?;
     let stop = stop_on_signals()?;
     let inbox = Arc::new(Inbox::default());
     let drained = Arc::clone(&inbox);
     let screen = Screen::start(move || drained.drained())?;
     let frames = Frames::new(arguments.write.as_deref())?;
     let reporter = Box::new(Reporter::new(screen, frames, arguments.json, arguments.quiet));
-    if let Some(session) = Session::start(arguments.options(), inbox, reporter, &stop)? {
+    if let Some(session) = Session::start(options, inbox, reporter, &stop)? {
         session.run(&stop)?;
     }
     Ok(Exit::Success)
@@ -148,13 +151,14 @@ impl Arguments {
     /// The interface, if there is one, and the scripts. No interface has a name with a slash, or is taken to have one that ends as
     /// scripts' names do.
     fn interface_and_scripts(&self) -> (Option<String>, Vec<PathBuf>) {
-        let is_script = |word: &String| word.contains('/') || word.ends_with(".lua");
+        let is_script =
+            |word: &String| word.contains('/') || word.ends_with(".lua") || word.ends_with(".eclat");
         let interface = self.words.first().filter(|word| !is_script(word));
         let scripts = self.words.iter().skip(usize::from(interface.is_some()));
         (interface.cloned(), scripts.map(PathBuf::from).collect())
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> Result<Options, CliError> {
         let (interface, scripts) = self.interface_and_scripts();
         let mut interfaces: Vec<String> = Vec::new();
         for name in interface.iter().flat_map(|names| names.split(',')).map(str::trim) {
@@ -165,10 +169,16 @@ impl Arguments {
         let mut settings = Settings { count_verdicts: true, ..self.program.settings() };
         // What scripts print while they are loaded is not part of what a program reads.
         settings.load.prints_to_stderr = self.json;
-        Options {
+        let mut mode: Option<RequestedMode> = self.mode.map(Into::into);
+        if interfaces.is_empty() {
+            let attached = attached::find(&scripts, &settings.load.defines)?;
+            interfaces = attached.interfaces;
+            mode = mode.or(attached.mode);
+        }
+        Ok(Options {
             interfaces,
             scripts,
-            mode: self.mode.into(),
+            mode: mode.unwrap_or(RequestedMode::Auto),
             peer: self.peer,
             netns: self.netns.clone(),
             settings,
@@ -181,7 +191,7 @@ impl Arguments {
             pins: None,
             duration: self.duration,
             interval: self.interval,
-        }
+        })
     }
 }
 

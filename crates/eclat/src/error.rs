@@ -141,6 +141,10 @@ pub enum CheckErrorKind {
     Loader { name: String },
     #[error("'{owner}' has no map '{map}'")]
     NoMap { owner: String, map: String },
+    #[error("'{name}' is no loader, and cannot be attached")]
+    NoLoader { name: String },
+    #[error("'{mode}' is no mode of attaching")]
+    NoMode { mode: String },
     #[error("the line does nothing")]
     Useless,
     #[error("the chain '{chain}' calls itself")]
@@ -171,6 +175,8 @@ impl CheckErrorKind {
             CheckErrorKind::Text => "write a number",
             CheckErrorKind::Loader { .. } => "attach it: `name.attach('eth0', 'xdp')`",
             CheckErrorKind::NoMap { .. } => "name a map that the program has",
+            CheckErrorKind::NoLoader { .. } => "import a loader: `from loaders.basic import ip6_sc`",
+            CheckErrorKind::NoMode { .. } => "write 'xdp', 'xdpgeneric' or 'xdpdrv'",
             CheckErrorKind::Useless => "call a program or a chain, or assign the value to a variable",
             CheckErrorKind::Recursive { .. } => "repeat with `while` or `for`",
             CheckErrorKind::Step => "write the step as a number: `range(10, 0, -1)`",
@@ -187,9 +193,11 @@ impl CheckErrorKind {
             | CheckErrorKind::Constant { .. }
             | CheckErrorKind::Twice { .. } => "MH0307",
             CheckErrorKind::NoConstant | CheckErrorKind::Text | CheckErrorKind::Step => "MH0308",
-            CheckErrorKind::Arguments { .. } | CheckErrorKind::Loader { .. } | CheckErrorKind::Useless => {
-                "MH0309"
-            }
+            CheckErrorKind::Arguments { .. }
+            | CheckErrorKind::Loader { .. }
+            | CheckErrorKind::NoLoader { .. }
+            | CheckErrorKind::NoMode { .. }
+            | CheckErrorKind::Useless => "MH0309",
             CheckErrorKind::NoMap { .. } => "MH0310",
             CheckErrorKind::Recursive { .. } => "MH0311",
         }

@@ -4,6 +4,7 @@
 
 pub mod ast;
 mod check;
+mod define;
 pub mod error;
 pub mod eval;
 mod parse;
@@ -13,6 +14,7 @@ pub mod tree;
 use moonhook_diagnostic::Diagnostic;
 
 pub use check::check;
+pub use define::defined;
 pub use error::{CheckError, CheckErrorKind, SyntaxError, SyntaxErrorKind};
 pub use parse::parse;
 

@@ -10,6 +10,51 @@ pub struct Chains {
     pub file: String,
     pub chains: Vec<Chain>,
     pub programs: Vec<Program>,
+    /// What maps of programs are filled with.
+    pub contents: Vec<Contents>,
+    pub attachments: Vec<Attachment>,
+}
+
+/// `PROGRAM[MAP] = { … }`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// The program's number.
+    pub program: usize,
+    pub map: String,
+    /// Keys and values, by the parts that they have.
+    pub entries: Vec<[Vec<Datum>; 2]>,
+    pub at: At,
+}
+
+/// A part of a key or a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Datum {
+    /// Of a negative number the bits.
+    Number(u64),
+    /// A chain, by its number.
+    Chain(usize),
+    Text(String),
+}
+
+/// `LOADER.attach('eth0', 'xdp')`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The loader's number among the programs.
+    pub program: usize,
+    pub device: String,
+    pub mode: Mode,
+    pub at: At,
+}
+
+/// Where programs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In the driver if it can.
+    Any,
+    Generic,
+    Driver,
+    /// On the network card.
+    Offload,
 }
 
 /// A program that chains call, which is not part of the script.

@@ -4,8 +4,9 @@ use crate::assemble::{CodeWord, Reference};
 use crate::error::EmitError;
 use crate::frame::MAX_STACK;
 use crate::isa::{self, Source, Word, class};
+use crate::lines::{Item, Lines};
 use crate::program::Code;
-use moonhook_ir::{Given, GivenReference};
+use moonhook_ir::{BinaryOp, CompareOp, Given, GivenReference};
 
 /// The code of a function.
 ///
@@ -14,6 +15,12 @@ use moonhook_ir::{Given, GivenReference};
 pub fn code(function: &str, given: &Given) -> Result<Code, EmitError> {
     let mut words: Vec<CodeWord> = (given.words.iter().zip(given.locs.iter()))
         .map(|(bytes, loc)| CodeWord { word: Word::of_bytes(*bytes), loc: *loc, reference: None })
+        .collect();
+    let starts: Vec<usize> = given
+        .references
+        .iter()
+        .filter(|(_, reference)| *reference == GivenReference::Start)
+        .map(|(slot, _)| *slot)
         .collect();
     for (slot, reference) in &given.references {
         let Some(word) = words.get_mut(*slot) else {
@@ -24,13 +31,46 @@ pub fn code(function: &str, given: &Given) -> Result<Code, EmitError> {
             GivenReference::Function(callee) => (Reference::Callback(*callee), 0),
             GivenReference::Map(map) => (Reference::Map(*map), 0),
             GivenReference::Data(map, offset) => (Reference::Data(*map), *offset as i32),
+            GivenReference::Start => continue,
         };
         word.word.imm = number;
         word.reference = Some(reference);
     }
+    if !starts.is_empty() {
+        let malformed = || EmitError::Malformed { problem: format!("{function}: jumps out of its code") };
+        words = with_ends(&words, &starts).ok_or_else(malformed)?;
+    }
     crate::check_size(function, words.len())?;
     let (stack, _) = stack(&words);
     Ok(Code { words, offset: 0, stack })
+}
+
+/// The code with ends in the place of the calls in `starts`. What follows stays reached, as far as the kernel sees before it looks at values
+/// (`check_cfg`, kernel/bpf/verifier.c), which takes no code that is not.
+fn with_ends(words: &[CodeWord], starts: &[usize]) -> Option<Vec<CodeWord>> {
+    let mut lines = Lines::of(words);
+    let items = std::mem::take(&mut lines.items);
+    for (index, item) in items.into_iter().enumerate() {
+        if !starts.contains(&index) {
+            lines.items.push(item);
+            continue;
+        }
+        let here = |word: Word| CodeWord { word, loc: item.word.loc, reference: None };
+        let ends = [
+            isa::mov32(0, 2),
+            isa::binary(BinaryOp::Or, 0, Source::Imm(GivenReference::STARTS as i32)),
+            isa::jump_if(CompareOp::Eq, 0, Source::Imm(0), 1),
+            isa::exit(),
+        ];
+        let [first, or, skip, exit] = ends.map(here);
+        lines.items.push(Item { word: first, ..item });
+        lines.add(or);
+        let (branch, behind) = (lines.next_id(), lines.next_id());
+        lines.items.push(Item { id: branch, word: skip, to: Some(behind), is_there: true });
+        lines.add(exit);
+        lines.place(behind, exit);
+    }
+    lines.join()
 }
 
 /// Bytes below the frame pointer that a function uses as far as it shows, and whether it shows: addresses can be computed in ways that
@@ -73,14 +113,14 @@ fn copies_frame_pointer(word: &Word) -> bool {
 /// What the next word adds to a register: `rN += number`.
 pub fn added(next: Option<&CodeWord>, register: u8) -> Option<i32> {
     let word = next?.word;
-    let add = isa::binary(moonhook_ir::BinaryOp::Add, register, Source::Imm(word.imm));
+    let add = isa::binary(BinaryOp::Add, register, Source::Imm(word.imm));
     (word == add).then_some(word.imm)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moonhook_ir::{BinaryOp, Loc, Size};
+    use moonhook_ir::{Loc, Size};
 
     fn words(words: &[Word]) -> Vec<CodeWord> {
         words.iter().map(|word| CodeWord { word: *word, loc: Loc::default(), reference: None }).collect()

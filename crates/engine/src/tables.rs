@@ -17,6 +17,13 @@ pub fn fill(program: &Program, module: &Module, kept: &dyn Fn(&str) -> bool) -> 
         let contents = table.contents.iter().map(|(key, value)| (key, value));
         SharedTable::open(program, module, table)?.load(contents)?;
     }
+    // What configures programs in C is what the script says now.
+    for filling in &module.fillings {
+        let name = &module.map(filling.map).name;
+        for [key, value] in &filling.entries {
+            program.map_update(name, key, value)?;
+        }
+    }
     Ok(())
 }
 

@@ -167,6 +167,7 @@ impl Function {
             match reference {
                 GivenReference::Call(id) | GivenReference::Function(id) => function(id),
                 GivenReference::Map(id) | GivenReference::Data(id, _) => map(id),
+                GivenReference::Start => {}
             }
         }
     }

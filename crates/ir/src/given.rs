@@ -26,6 +26,13 @@ pub enum GivenReference {
     Map(MapId),
     /// A byte of a data section.
     Data(MapId, u32),
+    /// A call by which the function ends: it gives its second argument, and [`GivenReference::STARTS`].
+    Start,
+}
+
+impl GivenReference {
+    /// What tells such a number from others that the function gives.
+    pub const STARTS: u32 = 1 << 30;
 }
 
 /// Of an instruction that calls a helper: the code, and the register field of one that does not call a function of the program.
@@ -38,7 +45,7 @@ impl Given {
     pub fn callees(&self) -> impl Iterator<Item = FunctionId> {
         self.references.iter().filter_map(|(_, reference)| match reference {
             GivenReference::Call(function) | GivenReference::Function(function) => Some(*function),
-            GivenReference::Map(_) | GivenReference::Data(..) => None,
+            GivenReference::Map(_) | GivenReference::Data(..) | GivenReference::Start => None,
         })
     }
 
@@ -46,7 +53,7 @@ impl Given {
     pub fn maps(&self) -> impl Iterator<Item = MapId> {
         self.references.iter().filter_map(|(_, reference)| match reference {
             GivenReference::Map(map) | GivenReference::Data(map, _) => Some(*map),
-            GivenReference::Call(_) | GivenReference::Function(_) => None,
+            GivenReference::Call(_) | GivenReference::Function(_) | GivenReference::Start => None,
         })
     }
 

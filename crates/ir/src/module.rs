@@ -22,10 +22,19 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// Where programs look for functions of flows.
     pub flows: Vec<FlowCalls>,
+    /// What maps that are no tables of the script begin with.
+    pub fillings: Vec<Filling>,
     /// The types of what is in maps that are no tables of the script, as far as they are known.
     pub map_types: Vec<MapTypes>,
     /// What a person should know of the script, although it is compiled.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// Entries of a map: bytes of keys and values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filling {
+    pub map: MapId,
+    pub entries: Vec<[Vec<u8>; 2]>,
 }
 
 /// What keys and values of a map are, by numbers in types that came with it.

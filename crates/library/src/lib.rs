@@ -106,6 +106,7 @@ pub fn find_called(name: &str) -> Option<&'static Function> {
         &own::dns::NEXT_RECORD,
         &own::flow::CALL,
         &own::eclat::CALL,
+        &own::eclat::LOAD,
     ]);
     find(name).or_else(|| iterators.into_iter().find(|function| function.name == name))
 }

@@ -4,7 +4,7 @@ use crate::packages::Packages;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::tree::Chains as Script;
 use moonhook_link::Object;
-use moonhook_snapshot::{LoadedChain, LoadedProgram, Snapshot, Source};
+use moonhook_snapshot::{LoadedChain, LoadedLoader, LoadedProgram, MapContents, Snapshot, Source};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,6 +19,8 @@ pub(crate) struct LoadedChains {
     all: Vec<LoadedChain>,
     /// Scripts with the programs that they call.
     scripts: Vec<(Arc<Script>, Arc<[LoadedProgram]>)>,
+    loaders: Vec<LoadedLoader>,
+    contents: Vec<MapContents>,
     /// The objects of these programs, by names of package and program.
     pub objects: Vec<([String; 2], Arc<Object>)>,
     /// The texts that chains and functions of objects are of.
@@ -47,16 +49,45 @@ impl Chains {
     pub fn add(&self, script: &Arc<Script>, number: usize) -> Result<usize, String> {
         let mut known = self.0.borrow_mut();
         let programs = known.scripts.iter().find(|(known, _)| Arc::ptr_eq(known, script));
-        let programs = programs.map(|(_, programs)| Arc::clone(programs)).ok_or("the script is not loaded")?;
+        let programs =
+            programs.map(|(_, programs)| Arc::clone(programs)).ok_or("the script is not loaded")?;
         known.all.push(LoadedChain { script: Arc::clone(script), number, programs });
         Ok(known.all.len() - 1)
+    }
+
+    /// The programs of a script that was added.
+    pub fn programs(&self, script: &Arc<Script>) -> Arc<[LoadedProgram]> {
+        let known = self.0.borrow();
+        let found = known.scripts.iter().find(|(known, _)| Arc::ptr_eq(known, script));
+        found.map(|(_, programs)| Arc::clone(programs)).unwrap_or_default()
+    }
+
+    /// Adds a loader that a handler is; gives the number that it has for packet code.
+    pub fn add_loader(&self, loader: LoadedLoader) -> usize {
+        let mut known = self.0.borrow_mut();
+        known.loaders.push(loader);
+        known.loaders.len() - 1
+    }
+
+    /// Adds entries of a map.
+    pub fn add_contents(&self, contents: MapContents) {
+        self.0.borrow_mut().contents.push(contents);
+    }
+
+    /// The object with that number.
+    pub fn object_at(&self, number: usize) -> Arc<Object> {
+        Arc::clone(&self.0.borrow().objects[number].1)
     }
 
     /// The number of a program's object.
     ///
     /// # Errors
     /// Nobody has it.
-    pub fn object(&self, packages: &dyn Packages, [package, program]: [&str; 2]) -> Result<usize, Box<Diagnostic>> {
+    pub fn object(
+        &self,
+        packages: &dyn Packages,
+        [package, program]: [&str; 2],
+    ) -> Result<usize, Box<Diagnostic>> {
         let names = [package.to_string(), program.to_string()];
         if let Some(known) = self.0.borrow().objects.iter().position(|(known, _)| *known == names) {
             return Ok(known);
@@ -65,7 +96,9 @@ impl Chains {
         check_licence(&object)?;
         let mut known = self.0.borrow_mut();
         let sources = sources(&object);
-        let is_new = |source: &Source, known: &LoadedChains| !known.sources.iter().any(|other| other.name == source.name);
+        let is_new = |source: &Source, known: &LoadedChains| {
+            !known.sources.iter().any(|other| other.name == source.name)
+        };
         for source in sources {
             if is_new(&source, &known) {
                 known.sources.push(source);
@@ -73,6 +106,11 @@ impl Chains {
         }
         known.objects.push((names, object));
         Ok(known.objects.len() - 1)
+    }
+
+    /// The text of that name that chains or functions of objects are of.
+    pub fn text_of(&self, name: &str) -> Option<String> {
+        self.0.borrow().sources.iter().find(|source| source.name == name).map(|source| source.text.clone())
     }
 
     /// Keeps what is wrong with a script; gives the message that a function raises.
@@ -85,15 +123,23 @@ impl Chains {
     /// What belongs to a message that ends with one that was raised.
     pub fn refused(&self, message: &str) -> Option<Box<Diagnostic>> {
         let known = self.0.borrow();
-        known.refused.iter().find(|(known, _)| message.ends_with(known)).map(|(_, diagnostic)| diagnostic.clone())
+        known
+            .refused
+            .iter()
+            .find(|(known, _)| message.ends_with(known))
+            .map(|(_, diagnostic)| diagnostic.clone())
     }
 
     /// Puts all that was loaded into what load time leaves.
     pub fn put(&self, snapshot: &mut Snapshot) {
         let known = self.0.borrow();
         snapshot.chains.clone_from(&known.all);
+        snapshot.loaders.clone_from(&known.loaders);
+        snapshot.contents.clone_from(&known.contents);
         snapshot.objects = known.objects.iter().map(|(_, object)| Arc::clone(object)).collect();
-        snapshot.sources.extend(known.sources.iter().cloned());
+        let is_new = |source: &&Source| !snapshot.sources.iter().any(|known| known.name == source.name);
+        let new: Vec<Source> = known.sources.iter().filter(is_new).cloned().collect();
+        snapshot.sources.extend(new);
     }
 }
 

@@ -19,6 +19,7 @@ mod guards;
 mod kernel;
 mod limits;
 mod locate;
+mod map_contents;
 mod modules;
 mod names;
 mod packages;
@@ -52,7 +53,7 @@ pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given}
 pub use crate::freeze::Base;
 pub use crate::functions::raising;
 pub use crate::kernel::{Kernel, Untold};
-pub use crate::modules::eclat::CALL_CHAIN;
+pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
 pub use crate::modules::xsk::event as event_of_queue;
@@ -88,6 +89,8 @@ pub struct Options {
     pub kernel: Arc<dyn Kernel>,
     /// Who has the programs that chains call.
     pub packages: Arc<dyn Packages>,
+    /// Names, and what stands in their places in scripts of eCLAT.
+    pub defines: Vec<(String, String)>,
 }
 
 impl Options {
@@ -120,6 +123,7 @@ impl Default for Options {
             hook: None,
             kernel: Arc::new(kernel::NoKernel),
             packages: Arc::new(packages::NoPackages),
+            defines: Vec::new(),
         }
     }
 }
@@ -221,7 +225,8 @@ pub fn load_with_contents(
         let sources = files.sources();
         let text_of = |name: &str| {
             let file = sources.iter().find(|source| source.name == name);
-            file.map(|source| source.text.clone()).or_else(|| registry.flows.text_of(name))
+            let of_others = || registry.flows.text_of(name).or_else(|| registry.chains.text_of(name));
+            file.map(|source| source.text.clone()).or_else(of_others)
         };
         let script = shown.join(" ");
         let mut known = freeze::freeze(

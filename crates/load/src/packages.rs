@@ -20,10 +20,23 @@ pub(crate) struct NoPackages;
 
 impl Packages for NoPackages {
     fn object(&self, package: &str, program: &str) -> Result<Arc<Object>, Box<Diagnostic>> {
-        let message = format!("there is no program '{program}' of the package '{package}': no packages are known");
+        let message =
+            format!("there is no program '{program}' of the package '{package}': no packages are known");
         let help = "name the folder that has them: --packages FOLDER";
         Err(Box::new(Diagnostic::new("MH0312", message).help(help)))
     }
+}
+
+/// The number of the function of an object that the kernel would call: a program for XDP.
+///
+/// # Errors
+/// There is none, or more than one.
+pub(crate) fn loader_of(object: &Object) -> Result<usize, Box<Diagnostic>> {
+    let is_loader = |(_, function): &(usize, &moonhook_link::Function)| {
+        function.section != TEXT && function.linkage == Linkage::Global
+    };
+    let help = "let one function be in the section \"xdp\"";
+    only(object, is_loader, ("that the kernel could call for a packet", help))
 }
 
 /// The number of the function of an object that chains call: the one that is neither a part of another nor the kernel's to call.
@@ -32,15 +45,27 @@ impl Packages for NoPackages {
 /// There is none, or more than one.
 pub(crate) fn program_of(object: &Object) -> Result<usize, Box<Diagnostic>> {
     let is_program = |(_, function): &(usize, &moonhook_link::Function)| {
-        function.section == ".text" && function.linkage == Linkage::Global
+        function.section == TEXT && function.linkage == Linkage::Global
     };
-    let mut programs = object.functions.iter().enumerate().filter(is_program);
-    match (programs.next(), programs.next()) {
+    let help = "let one function be the program, and the others `static` or `__weak`";
+    only(object, is_program, ("that chains could call", help))
+}
+
+/// The section of functions that the kernel does not call.
+const TEXT: &str = ".text";
+
+/// The only function that is wanted.
+fn only(
+    object: &Object,
+    is_wanted: impl Fn(&(usize, &moonhook_link::Function)) -> bool,
+    (what, help): (&str, &str),
+) -> Result<usize, Box<Diagnostic>> {
+    let mut found = object.functions.iter().enumerate().filter(is_wanted);
+    match (found.next(), found.next()) {
         (Some((number, _)), None) => Ok(number),
         (first, _) => {
             let found = if first.is_some() { "more than one function" } else { "no function" };
-            let message = format!("{} has {found} that chains could call", object.name);
-            let help = "let one function be the program, and the others `static` or `__weak`";
+            let message = format!("{} has {found} {what}", object.name);
             Err(Box::new(Diagnostic::new("MH0313", message).help(help)))
         }
     }

@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::Refused;
-use crate::flows::Flows;
 use crate::Options;
 use crate::chains::Chains;
+use crate::error::Refused;
+use crate::flows::Flows;
 use crate::kernel::Kernel;
 use crate::packages::Packages;
 use crate::receivers::Receivers;
@@ -46,6 +46,8 @@ pub(crate) struct Registry {
     /// Who knows the kernel, and what was asked of it.
     pub kernel: Arc<dyn Kernel>,
     pub packages: Arc<dyn Packages>,
+    /// Names that stand for texts in scripts of eCLAT.
+    pub defines: Arc<[(String, String)]>,
     pub traced: Rc<RefCell<Traced>>,
     pub refusals: Refusals,
     pub flows: Flows,
@@ -62,6 +64,7 @@ impl Registry {
             receivers: Receivers::default(),
             kernel: Arc::clone(&options.kernel),
             packages: Arc::clone(&options.packages),
+            defines: options.defines.as_slice().into(),
             traced: Rc::default(),
             refusals: Refusals::default(),
             flows: Flows::default(),

@@ -34,7 +34,10 @@ impl Runner<'_> {
         if content.first() == Some(&0x1b) {
             return Err(LoadError::Precompiled { path: shown });
         }
-        let chunk = self.files.chunk(self.lua, path, content, Value::Table(globals.clone()));
+        let chunk = match is_eclat(path) {
+            true => self.attaching(path, globals),
+            false => self.files.chunk(self.lua, path, content, Value::Table(globals.clone())),
+        };
         let main = chunk.map_err(|error| self.setup_error(error))?;
         let thread = self.lua.create_thread(main).map_err(|error| self.setup_error(error))?;
         self.meter.watch(&thread);
@@ -64,6 +67,18 @@ impl Runner<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// What attaches a script of eCLAT.
+    fn attaching(&self, path: &Path, globals: &Table) -> mlua::Result<Function> {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let names = [file, path.to_string_lossy().into_owned()];
+        let [file, title] = names.map(|name| self.lua.create_string(name));
+        let attach = self.lua.load(
+            "local require, file, title = ... return function() require('eclat').attach(file, title) end",
+        );
+        let require: Function = globals.get("require")?;
+        attach.set_name("=moonhook").into_function()?.call((require, file?, title?))
     }
 
     fn library(&self, library: &str, name: &str) -> mlua::Result<Function> {
@@ -108,6 +123,11 @@ impl Runner<'_> {
     fn failure(&self, message: &str, thread: &Thread) -> Failure {
         locate(message, &self.files.sources(), position(thread))
     }
+}
+
+/// Whether the file's name says that it is a script of eCLAT.
+pub(crate) fn is_eclat(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "eclat")
 }
 
 /// What the parser refuses.

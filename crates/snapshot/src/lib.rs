@@ -85,6 +85,10 @@ pub struct Snapshot {
     pub chains: Vec<LoadedChain>,
     /// C objects that the scripts, and their chains, have loaded.
     pub objects: Vec<Arc<Object>>,
+    /// Loaders that are handlers.
+    pub loaders: Vec<LoadedLoader>,
+    /// What maps of objects begin with.
+    pub contents: Vec<MapContents>,
 }
 
 /// A chain of eCLAT: the script that it is of, and its number there.
@@ -101,6 +105,25 @@ pub struct LoadedChain {
 pub struct LoadedProgram {
     pub object: usize,
     pub function: usize,
+}
+
+/// A program that starts chains, which handlers call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedLoader {
+    pub script: Arc<Chains>,
+    /// The C program; `None`: the only chain is started.
+    pub program: Option<LoadedProgram>,
+    /// Which chains it can start, by the numbers that it knows them by, and their numbers in [`Snapshot::chains`].
+    pub chains: Vec<(u64, usize)>,
+}
+
+/// Entries of a map of an object: bytes of keys and values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapContents {
+    /// The numbers of the object, and of the map there.
+    pub object: usize,
+    pub map: usize,
+    pub entries: Vec<[Vec<u8>; 2]>,
 }
 
 impl Snapshot {

@@ -18,7 +18,9 @@ pub(crate) fn register(lua: &Lua, chains: Vec<LoadedChain>) -> mlua::Result<()> 
     let call = raising(lua, move |_, arguments: MultiValue| {
         let mut arguments = arguments.into_iter();
         let number = arguments.next().and_then(|number| number.as_usize()).unwrap_or(usize::MAX);
-        let Some(LoadedChain { script, number, .. }) = chains.get(number) else { return Ok(MultiValue::new()) };
+        let Some(LoadedChain { script, number, .. }) = chains.get(number) else {
+            return Ok(MultiValue::new());
+        };
         let Some(Value::UserData(packet)) = arguments.next() else { return Err("packet expected".into()) };
         let arguments: Vec<u64> =
             arguments.map(|argument| argument.as_integer().unwrap_or(0) as u64).collect();

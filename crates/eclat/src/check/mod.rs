@@ -2,6 +2,7 @@
 //!
 //! Variables live as long as the block in which they got their type, as in C, which the reference prints.
 
+mod configuration;
 mod expression;
 mod lines;
 mod order;
@@ -23,7 +24,9 @@ pub fn check(script: &Script, file: &str) -> Result<Chains> {
     let names = Names::of(script)?;
     let chains = script.chains.iter().map(|chain| Scope::chain(&names, chain)).collect::<Result<Vec<_>>>()?;
     order::check(&chains)?;
-    Ok(Chains { file: file.into(), chains, programs: names.programs })
+    let contents = configuration::contents(script, &names)?;
+    let attachments = configuration::attachments(script, &names)?;
+    Ok(Chains { file: file.into(), chains, programs: names.programs, contents, attachments })
 }
 
 /// What all chains know.

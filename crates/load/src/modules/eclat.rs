@@ -1,83 +1,80 @@
-//! `require "eclat"`: chains of eCLAT scripts as functions (docs/eclat.md).
+//! `require "eclat"`: chains of eCLAT scripts as functions, and whole scripts as handlers (docs/eclat.md).
 
+mod attach;
+mod script;
+
+use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, Table, Value};
-use moonhook_diagnostic::{Diagnostic, Place};
-use moonhook_eclat::tree::{Chains, Program};
-use moonhook_library::own::eclat::CALL;
-use moonhook_snapshot::LoadedProgram;
-use std::sync::Arc;
+use moonhook_library::own::eclat::{CALL, LOAD};
 
 use super::flow::said;
 use super::module::{Context, Module, type_error};
-use super::updates::content;
-use crate::packages::program_of;
 use crate::registry::Registry;
 
 pub(super) const MODULE: Module = Module { name: "eclat", open };
 
-/// The name in the registry of what runs a chain: whoever runs handlers puts it there. It gets the chain's number, the packet and the arguments.
+/// The names in the registry of what runs chains and loaders: whoever runs handlers puts it there. It gets the number of the chain or loader, the
+/// packet and, of a chain, the arguments.
 pub const CALL_CHAIN: &str = "moonhook.call_chain";
+pub const CALL_LOADER: &str = "moonhook.call_loader";
+
+/// What handlers call.
+#[derive(Clone)]
+struct Calls {
+    chain: Function,
+    loader: Function,
+}
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
-    let call = caller(context)?;
-    let (registry, globals) = (context.registry.clone(), context.globals.clone());
+    let calls = Calls {
+        chain: caller(context, CALL.name, CALL_CHAIN)?,
+        loader: caller(context, LOAD.name, CALL_LOADER)?,
+    };
+    let (registry, globals, own) = (context.registry.clone(), context.globals.clone(), calls.clone());
     let chain = context.function("eclat.chain", move |lua, arguments| {
-        if registry.declared.is_closed() {
-            return Err("chains are loaded at load time, before packets arrive".to_string());
-        }
-        let [file, name] = [1, 2].map(|number| match arguments.get(number - 1) {
-            Some(Value::String(text)) => Ok(text.to_string_lossy()),
-            _ => Err(type_error(arguments, number, "chain", "string")),
-        });
-        let (file, name) = (file?, name?);
-        let script = script(&registry, &globals, &file)?;
+        open_time(&registry, "chains are loaded")?;
+        let [file, name] = [text(arguments, 1, "chain")?, text(arguments, 2, "chain")?];
+        let script = script::read(&registry, &globals, (&file, &file))?;
         let found = script.chains.iter().position(|chain| chain.name == name);
         let number = found.ok_or_else(|| format!("'{file}' has no chain '{name}'"))?;
         let (chain, parameters) = (registry.chains.add(&script, number)?, script.chains[number].parameters);
-        function(lua, &call, chain, parameters).map(Value::Function).map_err(said)
+        function(lua, &own.chain, chain, parameters).map(Value::Function).map_err(said)
     })?;
     table.raw_set("chain", chain)?;
+    let (registry, globals) = (context.registry.clone(), context.globals.clone());
+    let attach = context.function("eclat.attach", move |lua, arguments| {
+        open_time(&registry, "scripts are attached")?;
+        let file = text(arguments, 1, "attach")?;
+        let title = if arguments.len() > 1 { text(arguments, 2, "attach")? } else { file.clone() };
+        let script = script::read(&registry, &globals, (&file, &title))?;
+        attach::attach(lua, &registry, &calls, &script)?;
+        Ok(Value::Nil)
+    })?;
+    table.raw_set("attach", attach)?;
     Ok(table)
 }
 
-/// The script in a file, with the programs that its chains call.
-fn script(registry: &Registry, globals: &Table, file: &str) -> Result<Arc<Chains>, String> {
-    if let Some(known) = registry.chains.script(file) {
-        return Ok(known);
+fn open_time(registry: &Registry, what: &str) -> Result<(), String> {
+    match registry.declared.is_closed() {
+        true => Err(format!("{what} at load time, before packets arrive")),
+        false => Ok(()),
     }
-    let text = content(globals, file)?;
-    let loaded = moonhook_eclat::read(&text, file).and_then(|script| {
-        let programs = programs(registry, &script, &text)?;
-        Ok((Arc::new(script), programs))
-    });
-    let (script, programs) = loaded.map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
-    registry.chains.add_script(&script, programs, text);
-    Ok(script)
 }
 
-/// By program of the script, where it is.
-fn programs(registry: &Registry, script: &Chains, text: &str) -> Result<Vec<LoadedProgram>, Box<Diagnostic>> {
-    let mut programs = Vec::new();
-    for Program { package, name, at, .. } in &script.programs {
-        let placed = |diagnostic: Box<Diagnostic>| {
-            let line = text.lines().nth(at.line as usize - 1).unwrap_or_default().to_string();
-            let place = Place { file: script.file.clone(), line: at.line, text: line, name: Some(name.clone()) };
-            Box::new(diagnostic.at(place))
-        };
-        let object = registry.chains.object(&*registry.packages, [package, name]).map_err(placed)?;
-        let function = program_of(&registry.chains.0.borrow().objects[object].1).map_err(placed)?;
-        programs.push(LoadedProgram { object, function });
+fn text(arguments: &[Value], number: usize, function: &str) -> Result<String, String> {
+    match arguments.get(number - 1) {
+        Some(Value::String(text)) => Ok(text.to_string_lossy()),
+        _ => Err(type_error(arguments, number, function, "string")),
     }
-    Ok(programs)
 }
 
-/// What handlers call: `chain` of the library.
-fn caller(context: &mut Context) -> mlua::Result<Function> {
+/// A function of the library that handlers call; in real Lua it calls what the registry has under that key.
+fn caller(context: &mut Context, name: &'static str, key: &'static str) -> mlua::Result<Function> {
     let find =
-        context.lua.create_function(|lua, ()| lua.named_registry_value::<Option<Function>>(CALL_CHAIN))?;
+        context.lua.create_function(move |lua, ()| lua.named_registry_value::<Option<Function>>(key))?;
     let call: Function = context.chunk::<Function>(include_str!("eclat.lua"))?.call(find)?;
-    context.names.add_function(CALL.name, call.clone());
+    context.names.add_function(name, call.clone());
     Ok(call)
 }
 
@@ -89,6 +86,6 @@ fn function(lua: &Lua, call: &Function, number: usize, parameters: usize) -> mlu
         format!("local call, number = ... return function(pkt{names}) return call(number, pkt{names}) end");
     // Without lines: what is wrong in it is nothing that a person could mend.
     let stripped = lua.load(text).into_function()?.dump(true);
-    let made = lua.load(stripped).set_name("=moonhook").set_mode(mlua::chunk::ChunkMode::Binary);
+    let made = lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary);
     made.into_function()?.call((call, number))
 }

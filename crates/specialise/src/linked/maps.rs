@@ -2,11 +2,11 @@
 
 use crate::context::Context;
 use moonhook_ir as ir;
-use moonhook_ir::{MapDefinition, MapId, MapKind, MapType, MapTypes};
+use moonhook_ir::{Filling, MapDefinition, MapId, MapKind, MapType, MapTypes};
 use moonhook_link::Map;
 use moonhook_snapshot::Snapshot;
 
-/// Adds the maps of all objects to a module, under their names.
+/// Adds the maps of all objects to a module, under their names, with what they begin with.
 pub fn add_maps(snapshot: &Snapshot, module: &mut ir::Module) {
     for (number, object) in snapshot.objects.iter().enumerate() {
         for (index, map) in object.maps.iter().enumerate() {
@@ -20,6 +20,11 @@ pub fn add_maps(snapshot: &Snapshot, module: &mut ir::Module) {
                 module.map_types.push(MapTypes { map: id, types: object.types.clone(), key, value });
             }
         }
+    }
+    for contents in &snapshot.contents {
+        let name = map_name(snapshot, contents.object, contents.map);
+        let map = module.maps.iter().position(|map| map.name == name).map(|map| MapId(map as u32));
+        module.fillings.extend(map.map(|map| Filling { map, entries: contents.entries.clone() }));
     }
 }
 
@@ -52,7 +57,8 @@ pub(super) fn map(context: &mut Context<'_>, object: usize, index: usize) -> Map
 /// A section with variables or constants.
 pub(super) fn data(context: &mut Context<'_>, object: usize, index: usize) -> MapId {
     let data = &context.snapshot.objects[object].data[index];
-    let plain: String = data.section.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let plain: String =
+        data.section.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     context.output.map(&format!("c{object}{plain}"), || match data.is_constant {
         true => MapKind::ReadOnlyData(data.bytes.clone()),
         false => MapKind::Data(data.bytes.clone()),

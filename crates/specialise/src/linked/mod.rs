@@ -13,7 +13,10 @@ use moonhook_ir::{FunctionId, FunctionKind, Given, GivenReference, Loc};
 use moonhook_link::{Function, Target};
 
 pub use maps::{add_maps, map_name};
-pub use program::call_program;
+pub use program::{Started, call_loader, call_program};
+
+/// The function that starts a chain: `int moonhook_chain(struct xdp_md *, __u32 number)`.
+const START: &str = "moonhook_chain";
 
 /// Adds a function of the object with that number, and all that it calls, to the program; gives its number. It has so many parameters.
 ///
@@ -71,7 +74,11 @@ fn target(
         Target::Call(callee) => GivenReference::Call(place(context, (number, *callee), 5, calling)?),
         Target::Function(callee) => GivenReference::Function(place(context, (number, *callee), 5, calling)?),
         Target::Map(map) => GivenReference::Map(maps::map(context, number, *map)),
-        Target::Data { section, offset } => GivenReference::Data(maps::data(context, number, *section), *offset),
+        Target::Data { section, offset } => {
+            GivenReference::Data(maps::data(context, number, *section), *offset)
+        }
+        // What the header for HIKe's programs has them start chains with.
+        Target::Missing(name) if name == START => GivenReference::Start,
         Target::Missing(name) => {
             let what = format!("calling the function `{name}`, which {} does not have,", object.name);
             return refuse(context, what, "compile the object with all that it calls");

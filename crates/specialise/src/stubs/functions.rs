@@ -60,7 +60,7 @@ impl Stubs<'_> {
 }
 
 /// Functions that look at the packet, and are no methods of it.
-const ABOUT_PACKETS: [&str; 1] = [eclat::CALL.name];
+const ABOUT_PACKETS: [&str; 2] = [eclat::CALL.name, eclat::LOAD.name];
 
 /// What errors call the objects that have a method, and these.
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {
