@@ -8,6 +8,7 @@ mod function;
 mod near;
 mod raw;
 mod reader;
+mod record;
 
 pub use content::Content;
 pub use event::{Argument, Event, Place};
@@ -16,3 +17,4 @@ pub use function::{Convention, functions};
 pub use near::nearest;
 pub use raw::{raw_tracepoint, raw_tracepoints};
 pub use reader::{BtfError, Kind, Member, TypeId, Types};
+pub use record::Record;

@@ -77,7 +77,7 @@ pub struct Member<'t> {
 }
 
 /// `BTF_KIND_…` (include/uapi/linux/btf.h).
-mod kind {
+pub(crate) mod kind {
     pub const INT: u32 = 1;
     pub const PTR: u32 = 2;
     pub const ARRAY: u32 = 3;
@@ -238,6 +238,18 @@ impl Types {
     /// The structure of that name.
     pub fn structure(&self, name: &str) -> Option<TypeId> {
         self.find(name, |kind| matches!(kind, Kind::Structure { is_union: false, .. }))
+    }
+
+    /// The three words that all records begin with.
+    pub(crate) fn head(&self, id: TypeId) -> Option<[u32; 3]> {
+        self.record(id).map(|at| [0, 4, 8].map(|word| self.word(at + word)))
+    }
+
+    /// The words behind them.
+    pub(crate) fn rest(&self, id: TypeId) -> Vec<u32> {
+        let Some(at) = self.record(id) else { return Vec::new() };
+        let length = more(self.word(at + 4)).unwrap_or_default();
+        (0..length / 4).map(|number| self.word(at + HEAD + 4 * number)).collect()
     }
 
     fn record(&self, id: TypeId) -> Option<usize> {

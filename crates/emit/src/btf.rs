@@ -1,8 +1,10 @@
 //! BTF, the type information that libbpf and the kernel read (Documentation/bpf/btf.rst): an encoder for the kinds that
 //! objects of this compiler need.
 
+use moonhook_btf::Types;
 use moonhook_ir::FieldFact;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 const MAGIC: u16 = 0xeb9f;
 const VERSION: u8 = 1;
@@ -218,12 +220,39 @@ impl Btf {
         self.add(name, kind::DATASEC, variables.len() as u32, size, &words)
     }
 
+    /// Types of another object, and all that they are made of; gives their numbers here. `known` are those that were copied before.
+    pub fn copy(
+        &mut self,
+        types: &Types,
+        ids: [moonhook_btf::TypeId; 2],
+        known: &mut HashMap<u32, TypeId>,
+    ) -> [TypeId; 2] {
+        let mut new = Vec::new();
+        for id in ids.iter().flat_map(|id| types.made_of(*id)) {
+            if let Entry::Vacant(place) = known.entry(id.0) {
+                new.push(id);
+                place.insert(TypeId(self.count + new.len() as u32));
+            }
+        }
+        let number = |id: moonhook_btf::TypeId| known.get(&id.0).map_or(0, |id| id.0);
+        for mut record in new.into_iter().filter_map(|id| types.encoded(id)) {
+            record.renumber(number, |name| self.string(types.text(name)));
+            let head = [self.string(record.name), record.info, record.last];
+            self.append(head, &record.rest);
+        }
+        ids.map(|id| TypeId(number(id)))
+    }
+
     fn add_int(&mut self, name: &str, bytes: u32, encoding: u32) -> TypeId {
         self.add(name, kind::INT, 0, bytes, &[encoding << 24 | (bytes * 8)])
     }
 
     fn add(&mut self, name: &str, kind: u32, len: u32, size_or_type: u32, rest: &[u32]) -> TypeId {
         let head = [self.string(name), kind << 24 | len, size_or_type];
+        self.append(head, rest)
+    }
+
+    fn append(&mut self, head: [u32; 3], rest: &[u32]) -> TypeId {
         for word in head.iter().chain(rest) {
             self.types.extend_from_slice(&word.to_le_bytes());
         }

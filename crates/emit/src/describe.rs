@@ -5,9 +5,12 @@ use crate::entries;
 use crate::error::EmitError;
 use crate::kernel_fields::KernelFields;
 use crate::program::{Code, TEXT, data_section};
+use moonhook_btf::Types;
 use moonhook_hook::Hook;
 use moonhook_ir::helper::{self, Gives, KernelFunction, Parameter};
-use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, Module, Op, SourceFile};
+use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, MapTypes, Module, Op, SourceFile};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The last line number that line information holds (22 bits).
 const MAX_LINE: u32 = (1 << 22) - 1;
@@ -41,6 +44,7 @@ fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
     let mut offsets = Vec::with_capacity(module.maps.len());
     let mut variables = Vec::new();
     let mut size = 0;
+    let mut copied: Vec<(&Arc<Types>, HashMap<u32, TypeId>)> = Vec::new();
     for (index, map) in module.maps.iter().enumerate() {
         offsets.push(size);
         let table = module.tables.iter().find(|table| table.map.0 as usize == index);
@@ -49,7 +53,11 @@ fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
             MapKind::Arena { pages, .. } => (arena_members(*pages), Some(ARENA_ADDRESS)),
             MapKind::ReadOnlyData(_) | MapKind::Data(_) | MapKind::Zeros(_) => continue,
         };
-        let entry = table.map(|table| entries::types(&table.schema, btf));
+        let described = module.map_types.iter().find(|types| types.map.0 as usize == index);
+        let entry = match described {
+            Some(described) => Some(copy(described, btf, &mut copied)),
+            None => table.map(|table| entries::types(&table.schema, btf)),
+        };
         if entry.is_some() {
             // The types say it.
             numbers.retain(|(name, _)| !["key_size", "value_size"].contains(name));
@@ -77,6 +85,21 @@ fn maps(module: &Module, btf: &mut Btf) -> (Vec<u32>, u32) {
         btf.section(".maps", size, &variables);
     }
     (offsets, size)
+}
+
+/// The types of keys and values that came with the map; those of one object are copied once.
+fn copy<'a>(
+    described: &'a MapTypes,
+    btf: &mut Btf,
+    copied: &mut Vec<(&'a Arc<Types>, HashMap<u32, TypeId>)>,
+) -> (TypeId, TypeId) {
+    let MapTypes { types, key, value, .. } = described;
+    let known = copied.iter().position(|(known, _)| Arc::ptr_eq(known, types)).unwrap_or_else(|| {
+        copied.push((types, HashMap::new()));
+        copied.len() - 1
+    });
+    let [key, value] = btf.copy(types, [*key, *value], &mut copied[known].1);
+    (key, value)
 }
 
 /// The members of a map's definition. Those that are 0 are left out: for ring buffers libbpf refuses them.
