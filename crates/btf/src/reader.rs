@@ -161,6 +161,19 @@ impl Types {
         }
     }
 
+    /// Whether a type, or what it is a name of, may not be written.
+    pub fn is_constant(&self, mut id: TypeId) -> bool {
+        for _ in 0..self.records.len() {
+            let Some(at) = self.record(id) else { return false };
+            match (kind_of(self.word(at + 4)), self.kind(id)) {
+                (kind::CONST, _) => return true,
+                (_, Kind::Alias(next) | Kind::Tag(next)) => id = next,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// What lies behind names and qualifiers; `void` where they go round in a circle.
     pub fn resolved(&self, mut id: TypeId) -> TypeId {
         for _ in 0..self.records.len() {

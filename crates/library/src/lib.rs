@@ -53,6 +53,7 @@ pub const LIBRARIES: &[&Library] = &[
     &own::DATA,
     &own::DNS,
     &own::DNS_MESSAGE,
+    &own::BPF,
     &own::ECLAT,
     &own::FLOW,
     &own::GLOBALS,
@@ -105,6 +106,10 @@ pub fn find_called(name: &str) -> Option<&'static Function> {
     let iterators = standard::ITERATORS.iter().copied().chain([
         &own::dns::NEXT_RECORD,
         &own::flow::CALL,
+        &own::bpf::CALL,
+        &own::bpf::DELETE,
+        &own::bpf::GET,
+        &own::bpf::SET,
         &own::eclat::CALL,
         &own::eclat::LOAD,
     ]);

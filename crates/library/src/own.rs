@@ -1,5 +1,6 @@
 //! Moonhook's own functions: those that Lua does not have.
 
+pub mod bpf;
 pub mod byteorder;
 mod cgroup;
 pub mod data;
@@ -24,6 +25,7 @@ mod updates;
 mod xdp;
 mod xsk;
 
+pub use self::bpf::BPF;
 pub use self::byteorder::BYTEORDER;
 pub use self::cgroup::CGROUP;
 pub use self::data::DATA;

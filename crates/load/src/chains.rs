@@ -4,7 +4,9 @@ use crate::packages::Packages;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::tree::Chains as Script;
 use moonhook_link::Object;
-use moonhook_snapshot::{LoadedChain, LoadedLoader, LoadedProgram, MapContents, Snapshot, Source};
+use moonhook_snapshot::{
+    LoadedChain, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, Snapshot, Source,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,6 +23,9 @@ pub(crate) struct LoadedChains {
     scripts: Vec<(Arc<Script>, Arc<[LoadedProgram]>)>,
     loaders: Vec<LoadedLoader>,
     contents: Vec<MapContents>,
+    /// Functions and maps of objects.
+    functions: Vec<LoadedFunction>,
+    pub maps: Vec<LoadedMap>,
     /// The objects of these programs, by names of package and program.
     pub objects: Vec<([String; 2], Arc<Object>)>,
     /// The texts that chains and functions of objects are of.
@@ -92,7 +97,32 @@ impl Chains {
         if let Some(known) = self.0.borrow().objects.iter().position(|(known, _)| *known == names) {
             return Ok(known);
         }
-        let object = packages.object(package, program)?;
+        self.keep(names, packages.object(package, program)?)
+    }
+
+    /// The number of the object in a file; each time it is loaded it is another one, with maps of its own.
+    ///
+    /// # Errors
+    /// Its licence.
+    pub fn add_object(&self, file: &str, object: Object) -> Result<usize, Box<Diagnostic>> {
+        self.keep([String::new(), file.to_string()], Arc::new(object))
+    }
+
+    /// Adds a function of an object; gives the number that it has for packet code.
+    pub fn add_function(&self, function: LoadedFunction) -> usize {
+        let mut known = self.0.borrow_mut();
+        known.functions.push(function);
+        known.functions.len() - 1
+    }
+
+    /// The same of a map.
+    pub fn add_map(&self, map: LoadedMap) -> usize {
+        let mut known = self.0.borrow_mut();
+        known.maps.push(map);
+        known.maps.len() - 1
+    }
+
+    fn keep(&self, names: [String; 2], object: Arc<Object>) -> Result<usize, Box<Diagnostic>> {
         check_licence(&object)?;
         let mut known = self.0.borrow_mut();
         let sources = sources(&object);
@@ -136,6 +166,8 @@ impl Chains {
         snapshot.chains.clone_from(&known.all);
         snapshot.loaders.clone_from(&known.loaders);
         snapshot.contents.clone_from(&known.contents);
+        snapshot.functions.clone_from(&known.functions);
+        snapshot.maps.clone_from(&known.maps);
         snapshot.objects = known.objects.iter().map(|(_, object)| Arc::clone(object)).collect();
         let is_new = |source: &&Source| !snapshot.sources.iter().any(|known| known.name == source.name);
         let new: Vec<Source> = known.sources.iter().filter(is_new).cloned().collect();

@@ -22,6 +22,7 @@ mod locate;
 mod map_contents;
 mod modules;
 mod names;
+mod object_maps;
 mod packages;
 mod packet_time;
 mod print;
@@ -53,10 +54,12 @@ pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given}
 pub use crate::freeze::Base;
 pub use crate::functions::raising;
 pub use crate::kernel::{Kernel, Untold};
+pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
 pub use crate::modules::xsk::event as event_of_queue;
+pub use crate::object_maps::{MapsOfObjects, ObjectMaps};
 pub use crate::packages::Packages;
 pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
@@ -145,6 +148,8 @@ pub struct Loaded {
     pub steppers: Table,
     /// The flow tables of the scripts.
     pub flows: Flows,
+    /// The maps of C objects, for functions in this state.
+    pub object_maps: ObjectMaps,
     /// The snapshot once more, where functions of flows may be added to it.
     pub base: Option<Rc<RefCell<Base>>>,
     /// The snapshot's tables, from 1.
@@ -244,6 +249,7 @@ pub fn load_with_contents(
         snapshot.receivers = registry.receivers.queues();
         snapshot.traced = registry.traced.borrow().clone();
         registry.chains.put(snapshot);
+        snapshot.contents.extend(registry.object_maps.contents());
         Ok(known)
     };
     if !contents.is_empty() {
@@ -271,6 +277,7 @@ pub fn load_with_contents(
         requests: registry.requests,
         steppers,
         flows: registry.flows,
+        object_maps: registry.object_maps,
         base,
         tables,
         cells,

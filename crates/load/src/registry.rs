@@ -12,6 +12,7 @@ use crate::chains::Chains;
 use crate::error::Refused;
 use crate::flows::Flows;
 use crate::kernel::Kernel;
+use crate::object_maps::ObjectMaps;
 use crate::packages::Packages;
 use crate::receivers::Receivers;
 use mlua::{Function, Lua, Table};
@@ -52,6 +53,7 @@ pub(crate) struct Registry {
     pub refusals: Refusals,
     pub flows: Flows,
     pub chains: Chains,
+    pub object_maps: ObjectMaps,
 }
 
 impl Registry {
@@ -69,6 +71,7 @@ impl Registry {
             refusals: Refusals::default(),
             flows: Flows::default(),
             chains: Chains::default(),
+            object_maps: ObjectMaps::default(),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod first_sums;
 pub mod flow;
 mod flow_table;
 pub mod instruction;
+mod linked;
 mod lookup;
 pub mod names;
 mod opcode;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 pub use dump::dump;
 pub use flow_table::FlowTable;
+pub use linked::{Leaf, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, Parameter};
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
 pub use traced::Traced;
@@ -89,6 +91,9 @@ pub struct Snapshot {
     pub loaders: Vec<LoadedLoader>,
     /// What maps of objects begin with.
     pub contents: Vec<MapContents>,
+    /// Functions and maps of objects that packet code knows by their numbers here.
+    pub functions: Vec<LoadedFunction>,
+    pub maps: Vec<LoadedMap>,
 }
 
 /// A chain of eCLAT: the script that it is of, and its number there.
@@ -98,32 +103,6 @@ pub struct LoadedChain {
     pub number: usize,
     /// By program of the script, what it is.
     pub programs: Arc<[LoadedProgram]>,
-}
-
-/// A program that chains call: the number of its object, and that of the function there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoadedProgram {
-    pub object: usize,
-    pub function: usize,
-}
-
-/// A program that starts chains, which handlers call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LoadedLoader {
-    pub script: Arc<Chains>,
-    /// The C program; `None`: the only chain is started.
-    pub program: Option<LoadedProgram>,
-    /// Which chains it can start, by the numbers that it knows them by, and their numbers in [`Snapshot::chains`].
-    pub chains: Vec<(u64, usize)>,
-}
-
-/// Entries of a map of an object: bytes of keys and values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapContents {
-    /// The numbers of the object, and of the map there.
-    pub object: usize,
-    pub map: usize,
-    pub entries: Vec<[Vec<u8>; 2]>,
 }
 
 impl Snapshot {

@@ -4,6 +4,7 @@
 //! function its canonical name and lets it raise errors at the script's line as C functions of Lua do.
 
 pub(crate) mod attach;
+pub mod bpf;
 mod byteorder;
 mod cgroup;
 mod dns;
@@ -30,6 +31,7 @@ pub(crate) mod xsk;
 use self::module::Module;
 
 pub(crate) const MODULES: &[Module] = &[
+    bpf::MODULE,
     byteorder::MODULE,
     cgroup::MODULE,
     dns::MODULE,

@@ -8,7 +8,7 @@ use mlua::{Function, Lua, Table, Value};
 use moonhook_hook::{Hook, Point};
 
 use self::options::Options;
-pub(super) use self::options::content;
+pub(super) use self::options::{bytes, content};
 use self::taking::Taking;
 use super::module::{Context, Module, type_error};
 use crate::globals::{event, map};

@@ -28,6 +28,7 @@ mod math;
 mod metatable;
 mod named;
 mod number;
+mod object;
 pub mod output;
 pub mod own;
 mod pattern;
@@ -62,6 +63,7 @@ const FAMILIES: &[&[Row]] = &[
     dns_records::ROWS,
     event::ROWS,
     chain::ROWS,
+    object::ROWS,
     flow::ROWS,
     format::ROWS,
     gmatch::ROWS,

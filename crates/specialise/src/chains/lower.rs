@@ -44,7 +44,7 @@ pub fn lower<H: Host>(
 }
 
 /// A number's bits as its type fills them up.
-fn filled(host: &mut impl Words, number: Word, ty: Type) -> Word {
+pub fn filled(host: &mut impl Words, number: Word, ty: Type) -> Word {
     match (ty.bits, ty.is_signed) {
         (8, true) => host.unary(UnaryOp::SignExtend8, number),
         (16, true) => host.unary(UnaryOp::SignExtend16, number),

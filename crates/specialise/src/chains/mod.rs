@@ -12,7 +12,7 @@ use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{Size, UnaryOp};
 use moonhook_packet::Access;
 
-pub use lower::lower;
+pub use lower::{filled, lower};
 
 impl lower::Host for Context<'_> {
     fn at(&mut self, file: &str, at: At) {

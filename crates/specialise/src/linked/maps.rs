@@ -47,7 +47,8 @@ pub fn map_name(snapshot: &Snapshot, object: usize, index: usize) -> String {
     if is_free { map.name.clone() } else { format!("c{object}_{}", map.name) }
 }
 
-pub(super) fn map(context: &mut Context<'_>, object: usize, index: usize) -> MapId {
+/// The map with that number of an object.
+pub fn map(context: &mut Context<'_>, object: usize, index: usize) -> MapId {
     let snapshot = context.snapshot;
     let name = map_name(snapshot, object, index);
     let definition = || MapKind::Map(definition(&snapshot.objects[object].maps[index]));

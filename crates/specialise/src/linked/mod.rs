@@ -12,8 +12,8 @@ use moonhook_ir as ir;
 use moonhook_ir::{FunctionId, FunctionKind, Given, GivenReference, Loc};
 use moonhook_link::{Function, Target};
 
-pub use maps::{add_maps, map_name};
-pub use program::{Started, call_loader, call_program};
+pub use maps::{add_maps, map, map_name};
+pub use program::{Started, call_function, call_loader, call_program, check_context};
 
 /// The function that starts a chain: `int moonhook_chain(struct xdp_md *, __u32 number)`.
 const START: &str = "moonhook_chain";

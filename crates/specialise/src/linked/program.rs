@@ -95,6 +95,45 @@ pub fn call_loader(context: &mut Context<'_>, program: LoadedProgram) -> Result<
     Ok(Started { chain: Chain { states, number }, verdict })
 }
 
+/// Calls a function with these words in its registers; gives what it returns. The packet may be another one behind it.
+///
+/// # Errors
+/// The function cannot be a part of this program.
+pub fn call_function(context: &mut Context<'_>, program: LoadedProgram, words: &[Word]) -> Result<Word> {
+    let id = function(context, (program.object, program.function), words.len() as u32)?;
+    let takes_packet = words.contains(&Word::Value(context.code.function.params[0]));
+    if takes_packet && context.target.hook.can_write() {
+        context.before_packet_write()?;
+    }
+    let answer = context.call_function(id, words);
+    if takes_packet {
+        context.note_packet_moved();
+        context.packet_written();
+    }
+    Ok(answer)
+}
+
+/// Refuses a function that takes the context of other programs.
+///
+/// # Errors
+/// `Linked`.
+pub fn check_context(context: &Context<'_>, program: LoadedProgram, structure: &str) -> Result<()> {
+    if context.target.hook.context.structure == structure && context.target.copy.is_none() {
+        return Ok(());
+    }
+    let object = &context.snapshot.objects[program.object];
+    let name = &object.functions[program.function].name;
+    if context.target.copy.is_some() {
+        let what = format!("calling `{name}` of {} for frames in several buffers", object.name);
+        return refuse(context, what, "leave out `--frags`: the function looks at the frame where it is");
+    }
+    let what = format!(
+        "calling `{name}` of {}, which takes `struct {structure}`, at {}",
+        object.name, context.target.hook.name
+    );
+    refuse(context, what, "attach the handler to a hook with that context, or give the function numbers")
+}
+
 /// Refuses programs where they cannot be called.
 fn check(context: &Context<'_>, program: LoadedProgram) -> Result<()> {
     let object = &context.snapshot.objects[program.object];
@@ -110,14 +149,9 @@ fn check(context: &Context<'_>, program: LoadedProgram) -> Result<()> {
     Ok(())
 }
 
-/// Calls a program with the context and these words; gives the 32 bits that it returns. The packet may be another one behind it.
+/// Calls a program with the context and these words; gives the 32 bits that it returns.
 fn call(context: &mut Context<'_>, program: LoadedProgram, words: &[Word]) -> Result<Word> {
-    let parameters = words.len() as u32 + 1;
-    let id = function(context, (program.object, program.function), parameters)?;
-    context.before_packet_write()?;
     let packet = Word::Value(context.code.function.params[0]);
-    let answer = context.call_function(id, &[&[packet], words].concat());
-    context.note_packet_moved();
-    context.packet_written();
+    let answer = call_function(context, program, &[&[packet], words].concat())?;
     Ok(context.and(answer, 0xffff_ffff))
 }

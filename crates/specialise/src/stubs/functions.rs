@@ -13,7 +13,7 @@ use moonhook_ir::words::PathState;
 use moonhook_library::Library;
 use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS, ROUTE};
 use moonhook_library::own::dns::{ANSWER_PARTS, HEADER, RECORD_PARTS};
-use moonhook_library::own::{DATA, HTTP, eclat, globals};
+use moonhook_library::own::{DATA, HTTP, bpf, eclat, globals};
 use moonhook_packet::protocols::inner;
 
 impl Stubs<'_> {
@@ -60,7 +60,7 @@ impl Stubs<'_> {
 }
 
 /// Functions that look at the packet, and are no methods of it.
-const ABOUT_PACKETS: [&str; 2] = [eclat::CALL.name, eclat::LOAD.name];
+const ABOUT_PACKETS: [&str; 3] = [bpf::CALL.name, eclat::CALL.name, eclat::LOAD.name];
 
 /// What errors call the objects that have a method, and these.
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {

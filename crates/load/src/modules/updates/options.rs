@@ -156,8 +156,13 @@ fn keys(given: &Table, globals: &Table) -> Result<Vec<PublicKey>, String> {
     Ok(keys)
 }
 
-/// What is in a file that the script may read.
+/// What is in a file that the script may read, as text.
 pub fn content(globals: &Table, name: &str) -> Result<String, String> {
+    bytes(globals, name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What is in a file that the script may read.
+pub fn bytes(globals: &Table, name: &str) -> Result<Vec<u8>, String> {
     let open: Function = globals.raw_get::<Table>("io").and_then(|io| io.raw_get("open")).map_err(said)?;
     let (file, problem): (Option<Value>, Option<String>) = open.call(name).map_err(said)?;
     let Some(Value::UserData(file)) = file else { return Err(problem.unwrap_or_default()) };
@@ -165,5 +170,5 @@ pub fn content(globals: &Table, name: &str) -> Result<String, String> {
     let text: mlua::Result<mlua::LuaString> = file.call_method("read", "a");
     let closed: mlua::Result<Value> = file.call_method("close", ());
     let text = text.and_then(|text| closed.map(|_| text)).map_err(said)?;
-    Ok(text.to_string_lossy())
+    Ok(text.as_bytes().to_vec())
 }

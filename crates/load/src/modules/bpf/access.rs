@@ -1,0 +1,84 @@
+//! Maps of objects in real Lua: at load time, in control code, and in the user tier.
+
+use mlua::{Function, Lua, MultiValue, Value};
+use moonhook_snapshot::{Leaf, LoadedMap};
+
+use super::super::flow::said;
+use crate::object_maps::{packed, read, sizes};
+use crate::registry::Registry;
+
+/// The map that the first argument is the number of, with the bytes of its keys and values.
+fn map(registry: &Registry, arguments: &[Value]) -> Result<(LoadedMap, (u32, u32)), String> {
+    let number = arguments.first().and_then(Value::as_usize);
+    let known = registry.chains.0.borrow();
+    let map = number.and_then(|number| known.maps.get(number)).ok_or("there is no such map")?;
+    let objects: Vec<_> = known.objects.iter().map(|(_, object)| object.clone()).collect();
+    Ok((map.clone(), sizes(&objects, (map.object, map.map))))
+}
+
+/// Integers among the arguments, from that number on.
+fn numbers(arguments: &[Value], first: usize, leaves: &[Leaf]) -> Result<Vec<i64>, String> {
+    let number = |index: usize| match arguments.get(first + index) {
+        Some(Value::Integer(number)) => Ok(*number),
+        Some(Value::Number(number)) if number.fract() == 0.0 && number.abs() < 9e18 => Ok(*number as i64),
+        Some(Value::Boolean(flag)) => Ok((*flag).into()),
+        other => {
+            let got = other.map_or("nil", |value| value.type_name());
+            Err(format!("a map of C's has integers for keys and values, not a {got} value"))
+        }
+    };
+    (0..leaves.len()).map(number).collect()
+}
+
+type Values = Result<MultiValue, String>;
+type One = Result<Value, String>;
+
+pub fn get(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> Values + 'static {
+    let registry = registry.clone();
+    move |_, arguments| {
+        let (map, (key_size, _)) = map(&registry, arguments)?;
+        let key = packed(key_size, &map.key, &numbers(arguments, 1, &map.key)?);
+        let found = registry.object_maps.with(|maps| maps.get((map.object, map.map), &key))?;
+        let mut values = vec![Value::Boolean(found.is_some())];
+        let bytes = found.unwrap_or_default();
+        values.extend(map.value.iter().map(|leaf| Value::Integer(read(&bytes, leaf))));
+        Ok(MultiValue::from_iter(values))
+    }
+}
+
+pub fn set(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> One + 'static {
+    let registry = registry.clone();
+    move |_, arguments| {
+        let (map, (key_size, value_size)) = map(&registry, arguments)?;
+        let key = packed(key_size, &map.key, &numbers(arguments, 1, &map.key)?);
+        let value = numbers(arguments, 1 + map.key.len(), &map.value)?;
+        let value = packed(value_size, &map.value, &value);
+        registry.object_maps.with(|maps| maps.set((map.object, map.map), &key, &value)).map(Value::Boolean)
+    }
+}
+
+pub fn delete(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> One + 'static {
+    let registry = registry.clone();
+    move |_, arguments| {
+        let (map, (key_size, _)) = map(&registry, arguments)?;
+        let key = packed(key_size, &map.key, &numbers(arguments, 1, &map.key)?);
+        registry.object_maps.with(|maps| maps.delete((map.object, map.map), &key)).map(Value::Boolean)
+    }
+}
+
+/// `(number) -> list`: the keys there are: lists of their integers.
+pub fn each(lua: &Lua, registry: &Registry) -> mlua::Result<Function> {
+    let registry = registry.clone();
+    crate::functions::raising(lua, move |lua: &Lua, arguments: MultiValue| -> Values {
+        let arguments: Vec<Value> = arguments.into_iter().collect();
+        let (map, _) = map(&registry, &arguments)?;
+        let keys = registry.object_maps.with(|maps| maps.keys((map.object, map.map)))?;
+        let list = lua.create_table().map_err(said)?;
+        for key in keys {
+            let parts = map.key.iter().map(|leaf| read(&key, leaf));
+            let key = lua.create_sequence_from(parts).map_err(said)?;
+            list.raw_push(key).map_err(said)?;
+        }
+        Ok(MultiValue::from_iter([Value::Table(list)]))
+    })
+}

@@ -1,0 +1,72 @@
+//! What scripts have loaded of C objects: functions and maps that packet code can use, with how their numbers lie in memory.
+
+use moonhook_eclat::tree::Chains;
+use std::sync::Arc;
+
+/// A program that chains call: the number of its object, and that of the function there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadedProgram {
+    pub object: usize,
+    pub function: usize,
+}
+
+/// A program that starts chains, which handlers call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedLoader {
+    pub script: Arc<Chains>,
+    /// The C program; `None`: the only chain is started.
+    pub program: Option<LoadedProgram>,
+    /// Which chains it can start, by the numbers that it knows them by, and their numbers in [`crate::Snapshot::chains`].
+    pub chains: Vec<(u64, usize)>,
+}
+
+/// Entries of a map of an object: bytes of keys and values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapContents {
+    /// The numbers of the object, and of the map there.
+    pub object: usize,
+    pub map: usize,
+    pub entries: Vec<[Vec<u8>; 2]>,
+}
+
+/// A function that packet code calls with numbers, and with the packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedFunction {
+    pub program: LoadedProgram,
+    pub parameters: Vec<Parameter>,
+    /// What it gives, if anything.
+    pub result: Option<Leaf>,
+}
+
+/// What a function of C's takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// The context of programs, a pointer to a structure of that name (`xdp_md`).
+    Context(String),
+    /// In a register, as an integer of C's.
+    Number(Leaf),
+    /// A pointer to so many bytes, in which integers lie. What is not constant is read again behind the call.
+    Record { bytes: u32, leaves: Vec<Leaf>, is_constant: bool },
+}
+
+/// A map that packet code reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedMap {
+    /// The numbers of the object, and of the map there.
+    pub object: usize,
+    pub map: usize,
+    pub key: Vec<Leaf>,
+    pub value: Vec<Leaf>,
+}
+
+/// An integer of C's in memory, in the byte order of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// In bytes from the start of what it is a part of.
+    pub offset: u32,
+    /// 1, 2, 4 or 8.
+    pub bytes: u32,
+    pub is_signed: bool,
+    /// C's `_Bool`.
+    pub is_flag: bool,
+}
