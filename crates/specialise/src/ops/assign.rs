@@ -12,6 +12,7 @@ use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Str};
 use crate::variables::known::VariableId;
 use crate::{field_writes, tables};
+use moonhook_ir::words::Branches;
 use moonhook_snapshot::{TableId, Value};
 
 pub fn execute<'a>(
@@ -100,6 +101,12 @@ fn assign_field(
     target: &Target,
 ) -> Result<()> {
     let Target { name, first } = target;
+    if let Some(handler) = newindex_of_empty(context, object) {
+        let metamethod = Some(("metamethod", b"newindex".to_vec()));
+        let args = vec![object.clone(), key.clone(), value.clone()];
+        let arms = context.call(&handler, args, metamethod)?;
+        return context.enter(arms.into_iter().map(|arm| arm.state).collect());
+    }
     let title = names::text(name).filter(|name| *name != "?");
     match (object, key) {
         (Abs::Object(Object::Table(table)), _)
@@ -151,6 +158,19 @@ fn assign_field(
             Ok(())
         }
     }
+}
+
+/// What is called for each assignment to a table of load time in which there is nothing: its metamethod, where that is a function of the
+/// script (manual § 2.4).
+fn newindex_of_empty(context: &mut Context<'_>, object: &Abs) -> Option<Abs> {
+    let Abs::Object(Object::Table(id)) = object else { return None };
+    let table = context.snapshot.table(*id);
+    let is_empty = table.array.is_empty() && table.entries.is_empty();
+    if !is_empty || table.metatable.is_none() || context.known.shared.is_shared(context.snapshot, *id) {
+        return None;
+    }
+    let is_assigned = context.known.variables.any_field_of(*id);
+    tables::metamethod(context, object, "__newindex").filter(|_| !is_assigned)
 }
 
 /// Whether assigning a field that is not there would do something else (manual § 2.4).
