@@ -48,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("passes", &["hook", "ir"]),
     ("emit", &["btf", "diagnostic", "hook", "ir", "schema"]),
     ("install", &["btf", "diagnostic", "hook"]),
+    ("packages", &["btf", "diagnostic", "link", "replace"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
     ("user", &["diagnostic", "eclat", "hook", "library", "load", "schema", "snapshot"]),

@@ -1,0 +1,90 @@
+//! From a C program to an object: taken from the cache, or compiled and put there.
+
+use crate::cache::{self, Key, Note};
+use crate::clang::Compiler;
+use crate::error::PackageError;
+use crate::include;
+use std::env;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What a source is compiled with, and where objects are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Macros with their values.
+    pub defines: &'a [(String, String)],
+    /// Folders in which headers are looked for, behind the source's own ([`crate::Sources::includes`]).
+    pub includes: &'a [PathBuf],
+    /// Is made if it is not there ([`default_cache`]).
+    pub cache: &'a Path,
+}
+
+/// An object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    pub object: PathBuf,
+    /// What the compiler has said: warnings.
+    pub log: String,
+    /// Whether it was there already.
+    pub cached: bool,
+}
+
+/// Where objects are kept if nobody says otherwise: `$XDG_CACHE_HOME/moonhook`, else `~/.cache/moonhook`. `None` without a home.
+pub fn default_cache() -> Option<PathBuf> {
+    let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")))?;
+    Some(cache.join("moonhook"))
+}
+
+/// Makes an object of a C program, if it is not in the cache.
+///
+/// # Errors
+/// A source that does not compile, a compiler that is not there, files that cannot be read or written.
+pub fn build(source: &Path, settings: &Settings<'_>) -> Result<Built, PackageError> {
+    let source = fs::canonicalize(source).map_err(PackageError::file(source, "read"))?;
+    let (key, compiler) = (Key::of(&source, settings), Compiler::find());
+    let fingerprint = compiler.as_ref().ok().map(Compiler::fingerprint);
+    if let Some((object, log)) = cache::look_up(settings.cache, &key, fingerprint.as_deref()) {
+        return Ok(Built { object, log, cached: true });
+    }
+    let compiler = compiler?;
+    make_folder(settings.cache)?;
+    // In the cache, and not in a folder that all users share. It goes with all that is in it when this ends, however it ends.
+    let scratch = tempfile::Builder::new().prefix(".build-").tempdir_in(settings.cache);
+    let scratch = scratch.map_err(PackageError::file(settings.cache, "written to"))?;
+    let place = |name: &str| scratch.path().join(name);
+    let (include, object, rule) = (place("include"), place("object"), place("rule"));
+    include::write(&include)?;
+    let begun = SystemTime::now();
+    let log = compiler.compile(&source, settings, &include, (&object, &rule))?;
+    let rule = fs::read_to_string(&rule).map_err(PackageError::file(&rule, "read"))?;
+    let mut files = cache::dependencies(&rule);
+    // Ours are known by the key.
+    files.retain(|file| !file.starts_with(&include));
+    let note = Note::new(fingerprint.unwrap_or_default(), &files, log)?;
+    let object = cache::store_object(settings.cache, &key, &note, &object)?;
+    // What was written meanwhile may not be what was compiled.
+    if !files.iter().any(|file| is_newer(file, begun)) {
+        cache::store_note(settings.cache, &key, &note)?;
+    }
+    Ok(Built { object, log: note.log, cached: false })
+}
+
+/// The object of a C program, if it is in the cache; nothing is compiled.
+pub fn built(source: &Path, settings: &Settings<'_>) -> Option<Built> {
+    let source = fs::canonicalize(source).ok()?;
+    let compiler = Compiler::find().ok().map(|compiler| compiler.fingerprint());
+    let found = cache::look_up(settings.cache, &Key::of(&source, settings), compiler.as_deref());
+    found.map(|(object, log)| Built { object, log, cached: true })
+}
+
+fn is_newer(file: &Path, than: SystemTime) -> bool {
+    fs::metadata(file).and_then(|file| file.modified()).is_ok_and(|modified| modified >= than)
+}
+
+/// What is in it is loaded into the kernel by who has it: nobody else may write there.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), PackageError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(PackageError::file(folder, "made"))
+}
