@@ -229,6 +229,26 @@ fn what_does_not_compile_is_told_with_all_that_clang_says() {
     assert_eq!(error.code(), "MH0917");
 }
 
+/// The kernel's headers take `__always_inline` for a wish, which compilers do not grant to long functions.
+#[test]
+fn functions_are_inlined_where_they_say_so() {
+    if !has_clang("functions_are_inlined_where_they_say_so") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x = READ_ONCE(x) * 5 + 3; ".repeat(300);
+    let source = format!(
+        "#include \"hike_vm.h\"\nstatic __always_inline __u64 longer(__u64 x) {{ {long} return x; }}\n\
+         HIKE_PROG(one) {{ HVM_RET = longer(HVM_ARG2) + longer(HVM_ARG3); return HIKE_XDP_VM; }}\n\
+         EXPORT_HIKE_PROG(one);\n"
+    );
+    write(folder.path(), &[("one.bpf.c", &source), ("hike_vm.h", HIKE)]);
+    let made =
+        plainly(&folder.path().join("one.bpf.c"), folder.path()).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<String> = read(&made.object).functions.into_iter().map(|function| function.name).collect();
+    assert_eq!(names, ["one"]);
+}
+
 #[test]
 fn several_programs_in_a_file_are_refused() {
     if !has_clang("several_programs_in_a_file_are_refused") {

@@ -89,6 +89,7 @@ fn problem(name: &str, path: &Path, settings: &Settings<'_>) -> Option<String> {
         return (!is_so).then(|| format!("its functions are others: {exports:?}"));
     }
     match exports.program(name) {
+        Ok(_) if object.functions.len() > 1 => Some("it has more than one function".to_string()),
         Ok(program) if has_convention(&object, program.function) => None,
         Ok(program) => Some(format!("'{}' has another convention", program.name)),
         Err(error) => Some(error.to_string()),

@@ -13,9 +13,9 @@
 #define __type(name, val) typeof(val) *name
 #define __array(name, val) typeof(val) *name[]
 
-#ifndef __always_inline
+/* <linux/stddef.h> takes it for a wish. Loaders rely on it: they end in a function that is inlined in them. */
+#undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
-#endif
 #ifndef __noinline
 #define __noinline __attribute__((noinline))
 #endif
