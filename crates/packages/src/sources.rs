@@ -183,15 +183,14 @@ fn program_in(folder: &Path, program: &str) -> Option<(Kind, PathBuf)> {
         let path = folder.join(place).join(format!("{program}{ending}"));
         path.is_file().then_some((kind, path))
     };
-    // A name in a script has no `-`, which files have.
     let otherwise = || {
-        let alike = |name: &str| name.replace('-', "_") == program;
-        programs(folder).into_iter().find(|(name, ..)| alike(name)).map(|(_, kind, path)| (kind, path))
+        let all = programs(folder).into_iter();
+        all.filter(|(name, ..)| name == program).map(|(_, kind, path)| (kind, path)).next()
     };
     PLACES.into_iter().find_map(path).or_else(otherwise)
 }
 
-/// The programs of a package's folder by name, each once.
+/// The programs of a package's folder by name, each once. A name in a script has no `-`, which files have.
 pub(crate) fn programs(folder: &Path) -> Vec<(String, Kind, PathBuf)> {
     let mut found: Vec<(String, Kind, PathBuf)> = Vec::new();
     for (place, ending, kind) in PLACES {
@@ -199,8 +198,9 @@ pub(crate) fn programs(folder: &Path) -> Vec<(String, Kind, PathBuf)> {
         for path in files.map(|file| file.path()).filter(|path| path.is_file()) {
             let name = file_name(&path);
             let Some(name) = name.strip_suffix(ending).filter(|name| is_name(name)) else { continue };
-            if !found.iter().any(|(known, ..)| known == name) {
-                found.push((name.to_string(), kind, path));
+            let name = name.replace('-', "_");
+            if !found.iter().any(|(known, ..)| *known == name) {
+                found.push((name, kind, path));
             }
         }
     }

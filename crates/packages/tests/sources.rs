@@ -154,5 +154,8 @@ fn packages_without_objects_are_listed_by_name() {
         [("both", Kind::Source), ("later", Kind::Object), ("limit", Kind::Lua), ("made", Kind::Object)];
     assert_eq!(names, expected);
     assert!(listed.iter().all(|program| program.exports.is_none() && program.maps.is_empty()));
+    let listed = list(&root.path().join("git/netgroup+hikepkg-meter"), None).unwrap();
+    let names: Vec<_> = listed.iter().map(|program| program.name.as_str()).collect();
+    assert_eq!(names, ["ip6_meter", "other_way"]);
     assert_eq!(list(&root.path().join("gone"), None).unwrap_err().code(), "MH0917");
 }
