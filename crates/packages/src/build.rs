@@ -4,22 +4,10 @@ use crate::cache::{self, Key, Note};
 use crate::clang::Compiler;
 use crate::error::PackageError;
 use crate::include;
-use std::env;
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use crate::settings::{Settings, make_folder};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// What a source is compiled with, and where objects are kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// Macros with their values.
-    pub defines: &'a [(String, String)],
-    /// Folders in which headers are looked for, behind the source's own ([`crate::Sources::includes`]).
-    pub includes: &'a [PathBuf],
-    /// Is made if it is not there ([`default_cache`]).
-    pub cache: &'a Path,
-}
 
 /// An object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,13 +17,6 @@ pub struct Built {
     pub log: String,
     /// Whether it was there already.
     pub cached: bool,
-}
-
-/// Where objects are kept if nobody says otherwise: `$XDG_CACHE_HOME/moonhook`, else `~/.cache/moonhook`. `None` without a home.
-pub fn default_cache() -> Option<PathBuf> {
-    let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")))?;
-    Some(cache.join("moonhook"))
 }
 
 /// Makes an object of a C program, if it is not in the cache.
@@ -82,9 +63,4 @@ pub fn built(source: &Path, settings: &Settings<'_>) -> Option<Built> {
 
 fn is_newer(file: &Path, than: SystemTime) -> bool {
     fs::metadata(file).and_then(|file| file.modified()).is_ok_and(|modified| modified >= than)
-}
-
-/// What is in it is loaded into the kernel by who has it: nobody else may write there.
-pub(crate) fn make_folder(folder: &Path) -> Result<(), PackageError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(PackageError::file(folder, "made"))
 }

@@ -4,10 +4,10 @@
 //! object. While all of that is the same, the object is what the compiler would make. Objects are named by all that they were made of, so
 //! that none ever changes, whoever else writes to the cache.
 
-use crate::build::Settings;
 use crate::clang::FLAGS;
 use crate::error::PackageError;
 use crate::include;
+use crate::settings::Settings;
 use moonhook_replace::replace_file;
 use sha2::{Digest, Sha256};
 use std::fs;

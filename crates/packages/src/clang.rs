@@ -1,9 +1,9 @@
 //! The compiler: which one, what it is told, and what it says.
 
-use crate::build::Settings;
 use crate::error::PackageError;
 use crate::include::HEADER;
 use crate::process::{self, End};
+use crate::settings::Settings;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,9 +1,9 @@
 //! Packages that are not there yet.
 
-use crate::build::make_folder;
 use crate::error::PackageError;
 use crate::index::origin;
 use crate::process::{self, End};
+use crate::settings::make_folder;
 use crate::sources::{Sources, check_name};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,11 +14,13 @@ mod include;
 mod index;
 mod list;
 mod process;
+mod settings;
 mod sources;
 
-pub use build::{Built, Settings, build, built, default_cache};
+pub use build::{Built, build, built};
 pub use error::PackageError;
 pub use exports::{Exports, Program};
 pub use fetch::{Fetched, fetch};
 pub use list::{Listed, list};
+pub use settings::{Settings, default_cache};
 pub use sources::{Found, Kind, Sources};

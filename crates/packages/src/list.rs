@@ -1,8 +1,9 @@
 //! The programs of a package.
 
-use crate::build::{Settings, built};
+use crate::build::built;
 use crate::error::PackageError;
 use crate::exports::Exports;
+use crate::settings::Settings;
 use crate::sources::{Kind, programs};
 use moonhook_link::Object;
 use std::fs;
