@@ -44,21 +44,21 @@
 
 /* ---- Words of the compiler and of C ---- */
 
-#define ___CAT_1(a) a
-#define ___CAT_2(a, b) a##b
-#define ___CAT_3(a, b, c) a##b##c
-#define ___CAT_4(a, b, c, d) a##b##c##d
-#define ___CAT_5(a, b, c, d, e) a##b##c##d##e
-#define ___CAT_6(a, b, c, d, e, f) a##b##c##d##e##f
-#define EVAL_CAT_1(a) ___CAT_1(a)
-#define EVAL_CAT_2(a, b) ___CAT_2(a, b)
-#define EVAL_CAT_3(a, b, c) ___CAT_3(a, b, c)
-#define EVAL_CAT_4(a, b, c, d) ___CAT_4(a, b, c, d)
-#define EVAL_CAT_5(a, b, c, d, e) ___CAT_5(a, b, c, d, e)
-#define EVAL_CAT_6(a, b, c, d, e, f) ___CAT_6(a, b, c, d, e, f)
+#define MOONHOOK_JOIN_1(a) a
+#define MOONHOOK_JOIN_2(a, b) a##b
+#define MOONHOOK_JOIN_3(a, b, c) a##b##c
+#define MOONHOOK_JOIN_4(a, b, c, d) a##b##c##d
+#define MOONHOOK_JOIN_5(a, b, c, d, e) a##b##c##d##e
+#define MOONHOOK_JOIN_6(a, b, c, d, e, f) a##b##c##d##e##f
+#define EVAL_CAT_1(a) MOONHOOK_JOIN_1(a)
+#define EVAL_CAT_2(a, b) MOONHOOK_JOIN_2(a, b)
+#define EVAL_CAT_3(a, b, c) MOONHOOK_JOIN_3(a, b, c)
+#define EVAL_CAT_4(a, b, c, d) MOONHOOK_JOIN_4(a, b, c, d)
+#define EVAL_CAT_5(a, b, c, d, e) MOONHOOK_JOIN_5(a, b, c, d, e)
+#define EVAL_CAT_6(a, b, c, d, e, f) MOONHOOK_JOIN_6(a, b, c, d, e, f)
 
-#define __stringify(X)		#X
-#define stringify(X)		__stringify(X)
+#define __stringify(text) #text
+#define stringify(text) __stringify(text)
 
 #ifndef bool
 #define bool _Bool
@@ -117,8 +117,7 @@
 #define __section(name) __attribute__((section(name), used))
 #define __section_tail(id, key) __section(stringify(id) "/" stringify(key))
 
-#define HIKE_VM_BTF_MAP_PREFIX ____btf_map
-#define HIKE_VM_BTF_MAP_NAME(name) EVAL_CAT_3(HIKE_VM_BTF_MAP_PREFIX, _, name)
+#define HIKE_VM_BTF_MAP_NAME(name) EVAL_CAT_2(____btf_map_, name)
 
 /* A map as libbpf and the kernel have it defined, by BTF. */
 #define bpf_map(name, _type, type_key, type_value, entries)     \
@@ -159,7 +158,7 @@
 
 /* ---- Verdicts ---- */
 
-enum hike_xdp_action {
+enum {
 	HIKE_XDP_ABORTED = XDP_ABORTED,
 	HIKE_XDP_DROP = XDP_DROP,
 	HIKE_XDP_PASS = XDP_PASS,
@@ -181,11 +180,11 @@ struct moonhook_registers {
 #define _I_RREG(number) (&_I_REG(number))
 #define _I_ARG(number) _I_REG(number)
 
-#define HVM_ARG0 _I_ARG(0)
-#define HVM_ARG1 _I_ARG(1)
-#define HVM_ARG2 _I_ARG(2)
-#define HVM_ARG3 _I_ARG(3)
-#define HVM_ARG4 _I_ARG(4)
+#define HVM_ARG0 _I_REG(0)
+#define HVM_ARG1 _I_REG(1)
+#define HVM_ARG2 _I_REG(2)
+#define HVM_ARG3 _I_REG(3)
+#define HVM_ARG4 _I_REG(4)
 #define HVM_RET HVM_ARG0
 
 #define HVM_PROG_RET(code, action) \
@@ -236,15 +235,14 @@ struct moonhook_registers {
 
 /* ---- Memory that all programs of a packet have in common ---- */
 
-#define HIKE_MEM_BANK_PCPU_SHARED_DATA_SIZE 4096
+/* Of how many bits offsets in `__hvm_data` are, for who moves memory there. */
 #define HIKE_MEM_BANK_PCPU_SHARED_HDATA_BIT 12
-#define HIKE_MEM_BANK_PCPU_SHARED_HDATA_SIZE 4095
 
 struct hike_shared_mem_data {
 	/* A cursor (`struct pkt_info`) first, then free. */
-	__u8 data[HIKE_MEM_BANK_PCPU_SHARED_DATA_SIZE];
+	__u8 data[4096];
 	/* Of HIKe's functions. */
-	__u8 __hvm_data[HIKE_MEM_BANK_PCPU_SHARED_HDATA_SIZE];
+	__u8 __hvm_data[4095];
 	__u8 reserved;
 	/* Of whoever links chains. */
 	__u64 moonhook_verdict;
