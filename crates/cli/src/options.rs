@@ -1,6 +1,6 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
-use crate::packages::Folders;
+use crate::packages::PackageOptions;
 use crate::{hook, verdict};
 use moonhook_engine::{BUDGET, Form, MEMORY, RunningKernel, Settings};
 use moonhook_hook::{Hook, OnError};
@@ -31,9 +31,8 @@ pub struct ScriptOptions {
     /// A folder in which scripts may read files, besides their own; can be given several times
     #[arg(long, value_name = "DIR")]
     allow_read: Vec<PathBuf>,
-    /// A folder with packages of programs that chains of eCLAT call; can be given several times
-    #[arg(long, value_name = "DIR")]
-    packages: Vec<PathBuf>,
+    #[command(flatten)]
+    packages: PackageOptions,
     /// In scripts of eCLAT, VALUE stands in the place of NAME wherever that is a whole word; can be given several times
     #[arg(short = 'D', long = "define", value_names = ["NAME", "VALUE"], num_args = 2)]
     define: Vec<String>,
@@ -91,7 +90,7 @@ impl ScriptOptions {
             hook: self.hook,
             kernel: Arc::new(RunningKernel),
             defines: self.defines(),
-            packages: Arc::new(Folders(self.packages.iter().map(|folder| absolute(folder)).collect())),
+            packages: self.packages.folders(),
         };
         let memory = self.memory.unwrap_or(MEMORY);
         let (on_error, budget, form) = (self.on_error.clone(), self.budget, self.form.into());
