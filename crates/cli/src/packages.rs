@@ -3,7 +3,7 @@
 use crate::options::absolute;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_link::Object;
-use moonhook_load::Packages;
+use moonhook_load::{Packaged, Packages};
 use moonhook_packages::{Found, Kind, PackageError, Settings, Sources};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,7 +48,8 @@ impl Folders {
         if *kind != Kind::Source {
             return Ok(path.clone());
         }
-        let cache = moonhook_packages::default_cache().unwrap_or_else(|| PathBuf::from("/var/cache/moonhook"));
+        let cache =
+            moonhook_packages::default_cache().unwrap_or_else(|| PathBuf::from("/var/cache/moonhook"));
         let includes = self.sources.includes();
         let settings = Settings { defines: &[], includes: &includes, cache: &cache };
         moonhook_packages::build(path, &settings).map(|built| built.object)
@@ -56,13 +57,16 @@ impl Folders {
 }
 
 impl Packages for Folders {
-    fn object(&self, package: &str, program: &str) -> Result<Arc<Object>, Box<Diagnostic>> {
+    fn find(&self, package: &str, program: &str) -> Result<Packaged, Box<Diagnostic>> {
         let told = |error: PackageError| Box::new(error.diagnostic());
         let found = self.sources.find(package, program).map_err(told)?;
+        if found.kind == Kind::Lua {
+            return Ok(Packaged::Lua(found.path));
+        }
         let file = self.file(&found).map_err(told)?;
         let bytes = std::fs::read(&file).map_err(|error| unreadable(&file, &error))?;
         let object = Object::read(&bytes, &found.path.to_string_lossy());
-        object.map(Arc::new).map_err(|error| Box::new(error.diagnostic()))
+        object.map(|object| Packaged::Object(Arc::new(object))).map_err(|error| Box::new(error.diagnostic()))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Chains of eCLAT that scripts have loaded, and the objects of the programs that they call.
 
-use crate::packages::Packages;
+use mlua::Function;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::tree::Chains as Script;
 use moonhook_link::Object;
 use moonhook_snapshot::{
-    LoadedChain, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, Snapshot, Source,
+    LoadedCallee, LoadedChain, LoadedFunction, LoadedLoader, LoadedMap, MapContents, Snapshot, Source,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) struct Chains(pub Rc<RefCell<LoadedChains>>);
 pub(crate) struct LoadedChains {
     all: Vec<LoadedChain>,
     /// Scripts with the programs that they call.
-    scripts: Vec<(Arc<Script>, Arc<[LoadedProgram]>)>,
+    scripts: Vec<LoadedScript>,
     loaders: Vec<LoadedLoader>,
     contents: Vec<MapContents>,
     /// Functions and maps of objects.
@@ -34,17 +34,31 @@ pub(crate) struct LoadedChains {
     refused: Vec<(String, Box<Diagnostic>)>,
 }
 
+/// A script, with the programs that it calls; those in Lua are functions.
+#[derive(Clone)]
+struct LoadedScript {
+    script: Arc<Script>,
+    programs: Arc<[LoadedCallee]>,
+    functions: Vec<Function>,
+}
+
 impl Chains {
     /// The script in that file, if it was loaded.
     pub fn script(&self, file: &str) -> Option<Arc<Script>> {
         let known = self.0.borrow();
-        known.scripts.iter().find(|(script, _)| script.file == file).map(|(script, _)| Arc::clone(script))
+        known.scripts.iter().find(|known| known.script.file == file).map(|known| Arc::clone(&known.script))
     }
 
-    pub fn add_script(&self, script: &Arc<Script>, programs: Vec<LoadedProgram>, text: String) {
+    pub fn add_script(
+        &self,
+        script: &Arc<Script>,
+        (programs, functions): (Vec<LoadedCallee>, Vec<Function>),
+        text: String,
+    ) {
         let mut known = self.0.borrow_mut();
-        known.scripts.push((Arc::clone(script), programs.into()));
+        let script = Arc::clone(script);
         known.sources.push(Source { name: script.file.clone(), text });
+        known.scripts.push(LoadedScript { script, programs: programs.into(), functions });
     }
 
     /// Adds a chain of a script that was added; gives the number that it has for packet code.
@@ -52,19 +66,29 @@ impl Chains {
     /// # Errors
     /// The script was not added.
     pub fn add(&self, script: &Arc<Script>, number: usize) -> Result<usize, String> {
+        let programs = self.loaded(script).ok_or("the script is not loaded")?.programs;
         let mut known = self.0.borrow_mut();
-        let programs = known.scripts.iter().find(|(known, _)| Arc::ptr_eq(known, script));
-        let programs =
-            programs.map(|(_, programs)| Arc::clone(programs)).ok_or("the script is not loaded")?;
         known.all.push(LoadedChain { script: Arc::clone(script), number, programs });
         Ok(known.all.len() - 1)
     }
 
-    /// The programs of a script that was added.
-    pub fn programs(&self, script: &Arc<Script>) -> Arc<[LoadedProgram]> {
-        let known = self.0.borrow();
-        let found = known.scripts.iter().find(|(known, _)| Arc::ptr_eq(known, script));
-        found.map(|(_, programs)| Arc::clone(programs)).unwrap_or_default()
+    /// Adds a text that functions are of.
+    pub fn add_source(&self, name: &str, text: &str) {
+        self.0.borrow_mut().sources.push(Source { name: name.into(), text: text.into() });
+    }
+
+    fn loaded(&self, script: &Arc<Script>) -> Option<LoadedScript> {
+        self.0.borrow().scripts.iter().find(|known| Arc::ptr_eq(&known.script, script)).cloned()
+    }
+
+    /// What the programs of a script that was added are.
+    pub fn programs(&self, script: &Arc<Script>) -> Arc<[LoadedCallee]> {
+        self.loaded(script).map(|known| known.programs).unwrap_or_default()
+    }
+
+    /// The functions in Lua among them.
+    pub fn functions(&self, script: &Arc<Script>) -> Vec<Function> {
+        self.loaded(script).map(|known| known.functions).unwrap_or_default()
     }
 
     /// Adds a loader that a handler is; gives the number that it has for packet code.
@@ -84,20 +108,18 @@ impl Chains {
         Arc::clone(&self.0.borrow().objects[number].1)
     }
 
-    /// The number of a program's object.
+    /// The number of the object of a program that was found before.
+    pub fn known_object(&self, [package, program]: [&str; 2]) -> Option<usize> {
+        let is_it = |names: &[String; 2]| names[0] == package && names[1] == program;
+        self.0.borrow().objects.iter().position(|(names, _)| is_it(names))
+    }
+
+    /// Adds the object of a program; gives its number.
     ///
     /// # Errors
-    /// Nobody has it.
-    pub fn object(
-        &self,
-        packages: &dyn Packages,
-        [package, program]: [&str; 2],
-    ) -> Result<usize, Box<Diagnostic>> {
-        let names = [package.to_string(), program.to_string()];
-        if let Some(known) = self.0.borrow().objects.iter().position(|(known, _)| *known == names) {
-            return Ok(known);
-        }
-        self.keep(names, packages.object(package, program)?)
+    /// Its licence.
+    pub fn add_program(&self, names: [&str; 2], object: Arc<Object>) -> Result<usize, Box<Diagnostic>> {
+        self.keep(names.map(str::to_string), object)
     }
 
     /// The number of the object in a file; each time it is loaded it is another one, with maps of its own.

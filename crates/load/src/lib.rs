@@ -60,7 +60,7 @@ pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
 pub use crate::modules::xsk::event as event_of_queue;
 pub use crate::object_maps::{MapsOfObjects, ObjectMaps};
-pub use crate::packages::Packages;
+pub use crate::packages::{Packaged, Packages};
 pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
 pub use crate::registry::{Port, Proxied, ReadProxy, Request, Requests, Send, Signal};

@@ -3,15 +3,24 @@
 use moonhook_diagnostic::Diagnostic;
 use moonhook_link::{Linkage, Object};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Who has packages of programs. Equal answers give equal snapshots.
 pub trait Packages: fmt::Debug + Send + Sync {
-    /// The object with a program, by the names of its package and its file.
+    /// A program, by the names of its package and its file.
     ///
     /// # Errors
     /// There is none, or it cannot be made; without a place.
-    fn object(&self, package: &str, program: &str) -> Result<Arc<Object>, Box<Diagnostic>>;
+    fn find(&self, package: &str, program: &str) -> Result<Packaged, Box<Diagnostic>>;
+}
+
+/// A program of a package.
+#[derive(Clone, Debug)]
+pub enum Packaged {
+    Object(Arc<Object>),
+    /// A file in Lua that returns the function.
+    Lua(PathBuf),
 }
 
 /// A load time that knows no packages.
@@ -19,7 +28,7 @@ pub trait Packages: fmt::Debug + Send + Sync {
 pub(crate) struct NoPackages;
 
 impl Packages for NoPackages {
-    fn object(&self, package: &str, program: &str) -> Result<Arc<Object>, Box<Diagnostic>> {
+    fn find(&self, package: &str, program: &str) -> Result<Packaged, Box<Diagnostic>> {
         let message =
             format!("there is no program '{program}' of the package '{package}': no packages are known");
         let help = "name the folder that has them: --packages FOLDER";

@@ -31,7 +31,9 @@ use std::sync::Arc;
 
 pub use dump::dump;
 pub use flow_table::FlowTable;
-pub use linked::{Leaf, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, Parameter};
+pub use linked::{
+    Leaf, LoadedCallee, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, Parameter,
+};
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
 pub use traced::Traced;
@@ -102,7 +104,7 @@ pub struct LoadedChain {
     pub script: Arc<Chains>,
     pub number: usize,
     /// By program of the script, what it is.
-    pub programs: Arc<[LoadedProgram]>,
+    pub programs: Arc<[LoadedCallee]>,
 }
 
 impl Snapshot {

@@ -10,6 +10,18 @@ pub struct LoadedProgram {
     pub function: usize,
 }
 
+/// What chains call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadedCallee {
+    Object(LoadedProgram),
+    /// A function in Lua: its number among those that calls of the chain's functions are given behind the arguments. It may take the packet before
+    /// the numbers.
+    Lua {
+        number: usize,
+        takes_packet: bool,
+    },
+}
+
 /// A program that starts chains, which handlers call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedLoader {

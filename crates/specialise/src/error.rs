@@ -82,9 +82,9 @@ pub enum LowerErrorKind {
     /// `general`: general code may know more.
     #[error("{what} is not known before packets arrive")]
     UnknownTarget { what: &'static str, help: &'static str, general: bool },
-    /// What cannot be done with a function of a C object.
+    /// What cannot be done with a function of a C object, or with a function that a chain calls.
     #[error("{what} is not possible")]
-    Linked { what: String, help: &'static str },
+    Linked { what: String, reason: &'static str, help: &'static str },
     #[error("{message}")]
     Internal { message: String },
 }
@@ -214,9 +214,7 @@ impl LowerErrorKind {
                 "what a flow's function has in common with the script is what it is in the script's handlers",
                 (*help).into(),
             ),
-            Linked { help, .. } => {
-                ("MH0222", "functions of objects stay as another compiler has made them", (*help).into())
-            }
+            Linked { reason, help, .. } => ("MH0222", reason, (*help).into()),
             Internal { .. } => ("MH0216", "this is a fault of Moonhook", "report it, with the script".into()),
             StateType { help, .. } => (
                 "MH0215",

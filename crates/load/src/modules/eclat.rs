@@ -4,7 +4,7 @@ mod attach;
 mod script;
 
 use mlua::chunk::ChunkMode;
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, Lua, Table, Value, Variadic};
 use moonhook_library::own::eclat::{CALL, LOAD};
 
 use super::flow::said;
@@ -35,11 +35,12 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     let chain = context.function("eclat.chain", move |lua, arguments| {
         open_time(&registry, "chains are loaded")?;
         let [file, name] = [text(arguments, 1, "chain")?, text(arguments, 2, "chain")?];
-        let script = script::read(&registry, &globals, (&file, &file))?;
+        let script = script::read((lua, &registry, &globals), (&file, &file))?;
         let found = script.chains.iter().position(|chain| chain.name == name);
         let number = found.ok_or_else(|| format!("'{file}' has no chain '{name}'"))?;
         let (chain, parameters) = (registry.chains.add(&script, number)?, script.chains[number].parameters);
-        function(lua, &own.chain, chain, parameters).map(Value::Function).map_err(said)
+        let called = registry.chains.functions(&script);
+        function(lua, &own.chain, (chain, parameters), &called).map(Value::Function).map_err(said)
     })?;
     table.raw_set("chain", chain)?;
     let (registry, globals) = (context.registry.clone(), context.globals.clone());
@@ -47,7 +48,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         open_time(&registry, "scripts are attached")?;
         let file = text(arguments, 1, "attach")?;
         let title = if arguments.len() > 1 { text(arguments, 2, "attach")? } else { file.clone() };
-        let script = script::read(&registry, &globals, (&file, &title))?;
+        let script = script::read((lua, &registry, &globals), (&file, &title))?;
         attach::attach(lua, &registry, &calls, &script)?;
         Ok(Value::Nil)
     })?;
@@ -78,14 +79,26 @@ fn caller(context: &mut Context, name: &'static str, key: &'static str) -> mlua:
     Ok(call)
 }
 
-/// A function of a packet and a chain's arguments.
-fn function(lua: &Lua, call: &Function, number: usize, parameters: usize) -> mlua::Result<Function> {
+/// A function of a packet and a chain's arguments; the chain may call these in Lua.
+fn function(
+    lua: &Lua,
+    call: &Function,
+    (number, parameters): (usize, usize),
+    called: &[Function],
+) -> mlua::Result<Function> {
     let names: String =
         ["a", "b", "c", "d"].iter().take(parameters).map(|name| format!(", {name}")).collect();
-    let text =
-        format!("local call, number = ... return function(pkt{names}) return call(number, pkt{names}) end");
+    let functions = function_names(called.len());
+    let text = format!(
+        "local call, number{functions} = ... return function(pkt{names}) return call(number, pkt{names}{functions}) end"
+    );
     // Without lines: what is wrong in it is nothing that a person could mend.
     let stripped = lua.load(text).into_function()?.dump(true);
     let made = lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary);
-    made.into_function()?.call((call, number))
+    made.into_function()?.call((call, number, Variadic::from_iter(called.iter().cloned())))
+}
+
+/// Names for so many functions that chains call, with commas before them.
+fn function_names(count: usize) -> String {
+    (1..=count).map(|number| format!(", f{number}")).collect()
 }

@@ -26,7 +26,7 @@ fn chain(context: &mut Context, call: &Call) -> Result<Vec<Arm>> {
         for argument in 1..=parameters {
             arguments.push(call.integer(context, BEFORE + argument)?);
         }
-        run(context, index, &arguments)
+        with_functions(context, call, BEFORE + parameters, |context| run(context, index, &arguments))
     })
 }
 
@@ -34,14 +34,14 @@ fn loader(context: &mut Context, call: &Call) -> Result<Vec<Arm>> {
     let snapshot = context.snapshot;
     by_number(context, call, snapshot.loaders.len(), |context, index| {
         let LoadedLoader { program, chains, .. } = &snapshot.loaders[index];
-        match (program, chains.as_slice()) {
+        with_functions(context, call, BEFORE, |context| match (program, chains.as_slice()) {
             (Some(program), chains) => start(context, *program, chains),
             (None, [(_, chain), ..]) => {
                 run(context, *chain, &[])?;
                 Ok(Word::Imm(UNDECIDED))
             }
             (None, []) => Ok(Word::Imm(UNDECIDED)),
-        }
+        })
     })
 }
 
@@ -72,6 +72,20 @@ fn start(
         paths.push(context.take_path(vec![Word::Imm(UNDECIDED)]));
     }
     context.meet_word(paths)
+}
+
+/// What `body` gives while chains can call the functions in Lua that are arguments behind the first `before`.
+fn with_functions<'c>(
+    context: &mut Context<'c>,
+    call: &Call,
+    before: usize,
+    body: impl FnOnce(&mut Context<'c>) -> Result<Word>,
+) -> Result<Word> {
+    let functions = call.args.iter().skip(before).cloned().collect();
+    let outside = std::mem::replace(&mut context.execution.chain_functions, functions);
+    let given = body(context);
+    context.execution.chain_functions = outside;
+    given
 }
 
 /// What a chain gives.

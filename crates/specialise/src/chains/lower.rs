@@ -15,8 +15,16 @@ pub trait Host: Branches {
     /// `bits` from an offset of the packet, the first byte being the highest; goes on where they are there.
     fn read(&mut self, offset: Word, bits: u32) -> Result<Word, Self::Stop>;
     fn write(&mut self, offset: Word, bits: u32, number: Word) -> Result<(), Self::Stop>;
-    /// Calls the program with that number.
-    fn call(&mut self, chains: &Chains, program: usize, arguments: &[Word]) -> Result<Word, Self::Stop>;
+    /// Calls the program with that number, at a place that no other call of it has the number of.
+    fn call(&mut self, chains: &Chains, call: Call<'_>) -> Result<Word, Self::Stop>;
+}
+
+/// A call of a program.
+pub struct Call<'a> {
+    pub program: usize,
+    pub arguments: &'a [Word],
+    /// A number that only this call has, as it comes about: by the lines of the chains that lead to it.
+    pub place: usize,
 }
 
 /// What the chain with that number gives, in the current state; 0 where it does not say.
@@ -29,12 +37,22 @@ pub fn lower<H: Host>(
     number: usize,
     arguments: &[Word],
 ) -> Result<Word, H::Stop> {
+    lower_at(host, chains, (number, 0), arguments)
+}
+
+/// The same of a chain that is called at that place.
+fn lower_at<H: Host>(
+    host: &mut H,
+    chains: &Chains,
+    (number, place): (usize, usize),
+    arguments: &[Word],
+) -> Result<Word, H::Stop> {
     let chain = &chains.chains[number];
     let mut variables = vec![Word::Imm(0); chain.variables.len()];
     for (number, argument) in arguments.iter().enumerate().take(chain.parameters) {
         variables[number] = filled(host, *argument, chain.variables[number].ty);
     }
-    let mut frame = Frame { host, chains, variables, returns: Vec::new() };
+    let mut frame = Frame { host, chains, place, variables, returns: Vec::new() };
     frame.lines(&chain.body)?;
     if frame.host.alive() {
         frame.give(Word::Imm(0));
@@ -63,6 +81,8 @@ fn is_within(ty: Type, other: Type) -> bool {
 struct Frame<'a, H: Branches> {
     host: &'a mut H,
     chains: &'a Chains,
+    /// Where the chain is called.
+    place: usize,
     variables: Vec<Word>,
     /// States in which the chain has ended, with what it gives.
     returns: Vec<Path<H::State, Vec<Word>>>,
@@ -128,9 +148,10 @@ impl<H: Host> Frame<'_, H> {
         let mut changed = Vec::new();
         assigned(body, &mut changed);
         let initial: Vec<Word> = changed.iter().map(|id| self.variables[*id]).collect();
-        let Frame { host, chains, variables, returns } = self;
+        let Frame { host, chains, place, variables, returns } = self;
         let exits = host.iterate(&initial, &mut |host, words| {
-            let mut inner = Frame { host, chains, variables: variables.clone(), returns: Vec::new() };
+            let mut inner =
+                Frame { host, chains, place: *place, variables: variables.clone(), returns: Vec::new() };
             for (id, word) in changed.iter().zip(words) {
                 inner.variables[*id] = *word;
             }
@@ -242,7 +263,7 @@ impl<H: Host> Frame<'_, H> {
                 }
                 None => self.computed(*operator, both)?,
             },
-            ValueKind::Call(callee, arguments) => self.call(*callee, arguments)?,
+            ValueKind::Call(callee, arguments) => self.call(*callee, arguments, value.at)?,
         };
         Ok(filled(self.host, number, value.ty))
     }
@@ -281,7 +302,7 @@ impl<H: Host> Frame<'_, H> {
         Ok(self.host.binary(operator, one, other))
     }
 
-    fn call(&mut self, callee: Callee, arguments: &[Value]) -> Result<Word, H::Stop> {
+    fn call(&mut self, callee: Callee, arguments: &[Value], at: At) -> Result<Word, H::Stop> {
         let mut words = Vec::new();
         for argument in arguments {
             words.push(self.value(argument)?);
@@ -289,9 +310,12 @@ impl<H: Host> Frame<'_, H> {
         if !self.host.alive() {
             return Ok(Word::Imm(0));
         }
+        let place = place_of(self.place, at);
         match (callee, words.as_slice()) {
-            (Callee::Chain(number), _) => lower(self.host, self.chains, number, &words),
-            (Callee::Program(number), _) => self.host.call(self.chains, number, &words),
+            (Callee::Chain(number), _) => lower_at(self.host, self.chains, (number, place), &words),
+            (Callee::Program(program), arguments) => {
+                self.host.call(self.chains, Call { program, arguments, place })
+            }
             (Callee::Read(bits), [offset, ..]) => self.host.read(*offset, bits),
             (Callee::Write(bits), [offset, number, ..]) => {
                 self.host.write(*offset, bits, *number)?;
@@ -300,6 +324,12 @@ impl<H: Host> Frame<'_, H> {
             (Callee::Read(_) | Callee::Write(_), _) => Ok(Word::Imm(0)),
         }
     }
+}
+
+/// The number of a place in a chain that is called at another one: two places do not have one number, as far as 64 bits tell.
+fn place_of(caller: usize, at: At) -> usize {
+    let here = (at.line as usize) << 16 ^ at.column;
+    (caller ^ here).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
 }
 
 /// How the machine compares numbers of that type, if the operator compares.

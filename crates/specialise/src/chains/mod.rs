@@ -1,6 +1,7 @@
 //! Chains of eCLAT in programs: what they ask of the packet, and what they call.
 
 mod lower;
+mod lua;
 
 use crate::context::{Context, Result};
 use crate::linked;
@@ -11,6 +12,7 @@ use moonhook_eclat::tree::Chains;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{Size, UnaryOp};
 use moonhook_packet::Access;
+use moonhook_snapshot::LoadedCallee;
 
 pub use lower::{filled, lower};
 
@@ -50,11 +52,14 @@ impl lower::Host for Context<'_> {
         Ok(())
     }
 
-    fn call(&mut self, chains: &Chains, program: usize, arguments: &[Word]) -> Result<Word> {
+    fn call(&mut self, chains: &Chains, call: lower::Call<'_>) -> Result<Word> {
         let snapshot = self.snapshot;
         let loaded = snapshot.chains.iter().find(|loaded| std::ptr::eq(&*loaded.script, chains));
-        match loaded.and_then(|loaded| loaded.programs.get(program)) {
-            Some(loaded) => linked::call_program(self, *loaded, arguments),
+        match loaded.and_then(|loaded| loaded.programs.get(call.program)) {
+            Some(LoadedCallee::Object(program)) => linked::call_program(self, *program, call.arguments),
+            Some(LoadedCallee::Lua { number, takes_packet }) => {
+                lua::call(self, &chains.programs[call.program].name, (*number, *takes_packet), &call)
+            }
             None => Ok(Word::Imm(0)),
         }
     }

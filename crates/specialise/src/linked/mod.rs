@@ -106,5 +106,6 @@ fn locs(context: &Context<'_>, function: &Function) -> Vec<Loc> {
 
 /// Refuses what no form of code can do.
 fn refuse<T>(context: &Context<'_>, what: String, help: &'static str) -> Result<T> {
-    context.refuse(LowerErrorKind::Linked { what, help }, None)
+    let reason = "functions of objects stay as another compiler has made them";
+    context.refuse(LowerErrorKind::Linked { what, reason, help }, None)
 }

@@ -1,17 +1,17 @@
 //! Whole scripts as handlers: each loader is one, or, of a script that has none, its chain `main`.
 
-use mlua::{Function, Lua};
+use mlua::{Function, Lua, Variadic};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::ast::Source;
 use moonhook_eclat::token::At;
 use moonhook_eclat::tree::{Chains, Datum};
 use moonhook_hook::{Point, XDP};
-use moonhook_snapshot::LoadedLoader;
+use moonhook_snapshot::{LoadedCallee, LoadedLoader};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::flow::said;
-use super::Calls;
+use super::{Calls, function_names};
 use crate::map_contents::FIRST_CHAIN;
 use crate::registry::{Registration, Registry};
 
@@ -21,10 +21,11 @@ const MAIN: &str = "main";
 /// Registers the handlers that a script is, at XDP.
 pub fn attach(lua: &Lua, registry: &Registry, calls: &Calls, script: &Arc<Chains>) -> Result<(), String> {
     let loaders = loaders(script);
+    let called = registry.chains.functions(script);
     let mut functions = Vec::new();
     for (loader, at) in &loaders {
         let number = add_loader(registry, script, *loader)?;
-        functions.push(handler(lua, &calls.loader, (number, &script.file, *at)));
+        functions.push(handler(lua, &calls.loader, number, (script, *at, &called)));
     }
     if loaders.is_empty() {
         let main = script.chains.iter().position(|chain| chain.name == MAIN && chain.parameters == 0);
@@ -34,7 +35,7 @@ pub fn attach(lua: &Lua, registry: &Registry, calls: &Calls, script: &Arc<Chains
             registry.chains.refuse(Box::new(Diagnostic::new("MH0315", message).help(help)))
         })?;
         let number = add_loader_of_chain(registry, script, main)?;
-        functions.push(handler(lua, &calls.loader, (number, &script.file, script.chains[main].at)));
+        functions.push(handler(lua, &calls.loader, number, (script, script.chains[main].at, &called)));
     }
     for function in functions {
         let point = Point::at_interface(&XDP);
@@ -66,7 +67,10 @@ fn add_loader(registry: &Registry, script: &Arc<Chains>, loader: usize) -> Resul
     for chain in startable(script) {
         chains.push((chain as u64 + FIRST_CHAIN, registry.chains.add(script, chain)?));
     }
-    let program = registry.chains.programs(script)[loader];
+    let program = match registry.chains.programs(script)[loader] {
+        LoadedCallee::Object(program) => program,
+        LoadedCallee::Lua { .. } => return Err("a loader is a program in C".into()),
+    };
     Ok(registry.chains.add_loader(LoadedLoader {
         script: Arc::clone(script),
         program: Some(program),
@@ -92,9 +96,18 @@ fn startable(script: &Chains) -> BTreeSet<usize> {
     if named.is_empty() { plain() } else { named }
 }
 
-/// A handler that calls a loader; messages are about the line where the script attaches it.
-fn handler(lua: &Lua, call: &Function, (number, file, at): (usize, &str, At)) -> mlua::Result<Function> {
+/// A handler that calls a loader, with the functions in Lua that its chains may call; messages are about the line where the script attaches it.
+fn handler(
+    lua: &Lua,
+    call: &Function,
+    number: usize,
+    (script, at, called): (&Chains, At, &[Function]),
+) -> mlua::Result<Function> {
     let lines = "\n".repeat(at.line.saturating_sub(1) as usize);
-    let text = format!("local call, number = ... {lines}return function(pkt) return call(number, pkt) end");
-    lua.load(text).set_name(format!("@{file}")).into_function()?.call((call, number))
+    let names = function_names(called.len());
+    let text = format!(
+        "local call, number{names} = ... {lines}return function(pkt) return call(number, pkt{names}) end"
+    );
+    let made = lua.load(text).set_name(format!("@{}", script.file)).into_function()?;
+    made.call((call, number, Variadic::from_iter(called.iter().cloned())))
 }
