@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("flows", &["schema"]),
     ("updates", &[]),
     ("link", &["btf", "diagnostic"]),
+    ("emulate", &["link"]),
     ("snapshot", &["btf", "eclat", "flows", "hook", "link", "schema"]),
     ("ir", &["btf", "diagnostic", "schema"]),
     // What stages and front ends share.
