@@ -52,7 +52,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("packages", &["btf", "diagnostic", "link", "replace"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
-    ("user", &["diagnostic", "eclat", "hook", "library", "load", "schema", "snapshot"]),
+    ("user", &["diagnostic", "eclat", "emulate", "hook", "library", "link", "load", "schema", "snapshot"]),
     ("records", &["hook", "ir", "library", "schema", "snapshot"]),
     ("control", &["diagnostic", "flows", "hook", "install", "ir", "load", "schema", "snapshot"]),
     ("daemon", &["diagnostic", "schema"]),
@@ -69,7 +69,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "hook",
             "install",
             "ir",
+            "link",
             "load",
+            "packages",
             "specialise",
             "passes",
             "records",

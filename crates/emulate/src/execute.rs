@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
         let value = match (instruction.src, &instruction.reference) {
             (OF_OBJECT, Some(Reference::Call(function))) => self.run(*function, arguments)?,
             (OF_OBJECT, Some(Reference::Missing(name))) => {
-                return Err(FaultKind::Missing(name.clone()).into());
+                return Err(FaultKind::Missing { name: name.clone(), second: arguments[1] }.into());
             }
             (0, _) => helpers::call(self, instruction.imm.cast_unsigned(), arguments)?,
             _ => return Err(none(instruction)),

@@ -39,8 +39,9 @@ pub enum FaultKind {
     Instruction { code: u8 },
     #[error("it goes on outside of the function")]
     Outside,
-    #[error("it calls '{0}', which is not in the object")]
-    Missing(String),
+    /// With the second argument.
+    #[error("it calls '{name}', which is not in the object")]
+    Missing { name: String, second: u64 },
     #[error("it uses the map '{name}', {problem}")]
     Map { name: String, problem: String },
     #[error("there is no function of that number")]

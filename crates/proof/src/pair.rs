@@ -62,7 +62,18 @@ impl Pair {
     /// # Errors
     /// As [`Pair::in_both_forms`].
     pub fn in_forms(script: &Path, frags: bool, compact: bool) -> Result<Pair, ProofError> {
-        let loaded = load(script)?;
+        Pair::loaded(load(script)?, frags, compact)
+    }
+
+    /// As [`Pair::in_both_forms`], of a script for which load time may use other things.
+    ///
+    /// # Errors
+    /// As [`Pair::in_both_forms`].
+    pub fn with_options(script: &Path, options: &moonhook_load::Options) -> Result<Pair, ProofError> {
+        Pair::loaded(moonhook_load::load(&[script.to_path_buf()], options)?, false, false)
+    }
+
+    fn loaded(loaded: Loaded, frags: bool, compact: bool) -> Result<Pair, ProofError> {
         let mut kernels = vec![Kernel::new(&loaded, Variant { form: form(), compact: is_compact(), frags })?];
         let mut refused = None;
         if !kernels[0].is_general() {

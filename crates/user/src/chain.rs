@@ -1,64 +1,205 @@
-//! Chains of eCLAT in real Lua: interpreted, on the packet that a handler has.
+//! Chains of eCLAT in real Lua: interpreted, on the packet that a handler has; and the loaders that start them.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use mlua::{AnyUserData, Function, Integer, Lua, MultiValue, ObjectLike, Value};
+use mlua::{AnyUserData, Integer, Lua, MultiValue, ObjectLike, Value};
 use moonhook_eclat::eval::{Machine, run};
 use moonhook_eclat::token::At;
+use moonhook_emulate::Argument;
 use moonhook_load::raising;
-use moonhook_snapshot::LoadedChain;
+use moonhook_snapshot::{LoadedCallee, LoadedChain, LoadedLoader, LoadedProgram, Snapshot};
 
-/// Functions of `eclat.chain` call chains here.
-pub(crate) fn register(lua: &Lua, chains: Vec<LoadedChain>) -> mlua::Result<()> {
-    if chains.is_empty() {
+use crate::linked::{Objects, Returned};
+
+thread_local! {
+    /// The verdict by which a program has ended the packet.
+    static DECIDED: Cell<Option<i32>> = const { Cell::new(None) };
+}
+
+/// The verdict by which a program has ended the packet since it was asked last.
+pub(crate) fn take_decided() -> Option<i32> {
+    DECIDED.take()
+}
+
+/// What is raised to end a handler; nobody is shown it.
+const ENDED: &str = "a program has decided about the packet";
+
+/// The greatest verdict of programs at XDP.
+const GREATEST: u32 = 4;
+
+/// What chains are run with.
+#[derive(Clone)]
+struct Chains {
+    chains: Rc<Vec<LoadedChain>>,
+    loaders: Rc<Vec<LoadedLoader>>,
+    objects: Objects,
+}
+
+/// Functions of `eclat.chain`, and handlers of `eclat.attach`, call chains and loaders here.
+pub(crate) fn register(lua: &Lua, snapshot: &Snapshot, objects: &Objects) -> mlua::Result<()> {
+    if snapshot.chains.is_empty() && snapshot.loaders.is_empty() {
         return Ok(());
     }
-    let chains = Rc::new(chains);
-    let length: Function = lua.load("return #...").set_name("=moonhook").into_function()?;
-    let call = raising(lua, move |_, arguments: MultiValue| {
-        let mut arguments = arguments.into_iter();
-        let number = arguments.next().and_then(|number| number.as_usize()).unwrap_or(usize::MAX);
-        let Some(LoadedChain { script, number, .. }) = chains.get(number) else {
+    let all = Chains {
+        chains: Rc::new(snapshot.chains.clone()),
+        loaders: Rc::new(snapshot.loaders.clone()),
+        objects: objects.clone(),
+    };
+    let known = all.clone();
+    let call = raising(lua, move |_, arguments: MultiValue| known.chain(arguments))?;
+    lua.set_named_registry_value(moonhook_load::CALL_CHAIN, call)?;
+    let load = raising(lua, move |_, arguments: MultiValue| all.loader(arguments))?;
+    lua.set_named_registry_value(moonhook_load::CALL_LOADER, load)
+}
+
+/// A call's first arguments: a number, and the packet. Those that follow.
+type Arguments = (usize, AnyUserData, Vec<Value>);
+
+fn arguments(arguments: MultiValue) -> Result<Arguments, String> {
+    let mut arguments = arguments.into_iter();
+    let number = arguments.next().and_then(|number| number.as_usize()).unwrap_or(usize::MAX);
+    match arguments.next() {
+        Some(Value::UserData(packet)) => Ok((number, packet, arguments.collect())),
+        _ => Err("packet expected".into()),
+    }
+}
+
+impl Chains {
+    fn chain(&self, given: MultiValue) -> Result<MultiValue, String> {
+        let (number, packet, mut rest) = arguments(given)?;
+        let Some(chain) = self.chains.get(number) else { return Ok(MultiValue::new()) };
+        let functions = rest.split_off(chain.script.chains[chain.number].parameters.min(rest.len()));
+        let numbers: Vec<u64> =
+            rest.iter().map(|argument| argument.as_integer().unwrap_or(0) as u64).collect();
+        let given = self.run(chain, &numbers, &packet, &functions)?;
+        Ok(MultiValue::from_iter([Value::Integer(given as Integer)]))
+    }
+
+    /// The packet's verdict, where a program of a chain has not ended it.
+    fn loader(&self, given: MultiValue) -> Result<MultiValue, String> {
+        let (number, packet, functions) = arguments(given)?;
+        let Some(LoadedLoader { program, chains, .. }) = self.loaders.get(number) else {
             return Ok(MultiValue::new());
         };
-        let Some(Value::UserData(packet)) = arguments.next() else { return Err("packet expected".into()) };
-        let arguments: Vec<u64> =
-            arguments.map(|argument| argument.as_integer().unwrap_or(0) as u64).collect();
-        let (length, at) = (length.clone(), At { line: 0, column: 0 });
-        let mut packet = Packet { packet, length, file: &script.file, at, steps: STEPS };
-        let given = run(script, *number, &arguments, &mut packet)?;
-        Ok(MultiValue::from_iter([Value::Integer(given as Integer)]))
-    })?;
-    lua.set_named_registry_value(moonhook_load::CALL_CHAIN, call)
+        let started = match program {
+            Some(program) => self.objects.call(*program, &mut [Argument::Context], Some(&packet))?,
+            None => Returned::Chain(chains.first().map_or(0, |(number, _)| *number)),
+        };
+        let verdict = match started {
+            Returned::Number(verdict) if verdict as u32 <= GREATEST => verdict as u32,
+            // What is no verdict aborts the packet.
+            Returned::Number(_) => 0,
+            Returned::Chain(number) => {
+                let chain = chains.iter().find(|(known, _)| *known == number);
+                if let Some(chain) = chain.and_then(|(_, index)| self.chains.get(*index)) {
+                    self.run(chain, &[], &packet, &functions)?;
+                }
+                0
+            }
+        };
+        Ok(MultiValue::from_iter([Value::Integer(verdict.into())]))
+    }
+
+    fn run(
+        &self,
+        chain: &LoadedChain,
+        numbers: &[u64],
+        packet: &AnyUserData,
+        functions: &[Value],
+    ) -> Result<u64, String> {
+        let at = At { line: 0, column: 0 };
+        let mut running = Running { all: self, chain, packet, functions, at, steps: STEPS };
+        run(&chain.script, chain.number, numbers, &mut running)
+    }
 }
 
 /// Lines that chains run for one call, so that an endless loop ends.
 const STEPS: u32 = 1_000_000;
 
-struct Packet<'a> {
-    packet: AnyUserData,
-    /// Gives its length.
-    length: Function,
-    file: &'a str,
+struct Running<'a> {
+    all: &'a Chains,
+    chain: &'a LoadedChain,
+    packet: &'a AnyUserData,
+    /// In Lua, which the chain may call.
+    functions: &'a [Value],
     at: At,
     steps: u32,
 }
 
-impl Packet<'_> {
+impl Running<'_> {
     fn error(&self, message: &str) -> String {
-        format!("{}:{}: {message}", self.file, self.at.line)
+        format!("{}:{}: {message}", self.chain.script.file, self.at.line)
     }
 
     /// The offset of the first of so many bits, if they are there.
     fn place(&self, offset: u64, bits: u32, function: &str) -> Result<Integer, String> {
-        let length: Integer = self.length.call(&self.packet).map_err(|error| error.to_string())?;
+        let length = self.all.objects.length(self.packet)?;
         let end = offset.checked_add(u64::from(bits / 8)).filter(|end| *end <= length as u64);
         end.map(|_| offset as Integer)
             .ok_or_else(|| self.error(&format!("`Packet.{function}{bits}`: the packet ends before")))
     }
+
+    /// Calls a program in C; gives its result where it has no verdict.
+    fn object(&self, program: LoadedProgram, numbers: &[u64]) -> Result<u64, String> {
+        let mut result = [0; 8];
+        let mut registers = vec![Argument::Context, Argument::Memory(&mut result)];
+        registers.extend(numbers.iter().copied().chain([0; 3]).take(3).map(Argument::Number));
+        match self.all.objects.call(program, &mut registers, Some(self.packet))? {
+            Returned::Number(verdict) if verdict as u32 <= GREATEST => Err(ended(verdict as i32)),
+            Returned::Number(_) => Ok(u64::from_le_bytes(result)),
+            Returned::Chain(_) => Err(self.error("a program starts no chains")),
+        }
+    }
+
+    /// Calls a function in Lua.
+    fn lua(
+        &self,
+        name: &str,
+        (function, takes_packet): (&Value, bool),
+        numbers: &[u64],
+    ) -> Result<u64, String> {
+        let Value::Function(function) = function else { return Ok(0) };
+        let packet = takes_packet.then(|| Value::UserData(self.packet.clone()));
+        let numbers = numbers.iter().map(|number| Value::Integer(*number as Integer));
+        let given: MultiValue =
+            function.call(packet.into_iter().chain(numbers).collect::<MultiValue>()).map_err(message)?;
+        let wrong = |expected: &str, value: &Value| {
+            format!(
+                "the function '{name}' gives a chain a {} value, expected a {expected}",
+                value.type_name()
+            )
+        };
+        match given.get(1) {
+            None | Some(Value::Nil) => {}
+            Some(Value::Integer(verdict)) => return Err(ended(*verdict as i32)),
+            Some(other) => return Err(wrong("verdict", other)),
+        }
+        match given.front() {
+            None | Some(Value::Nil) => Ok(0),
+            Some(Value::Integer(number)) => Ok(*number as u64),
+            Some(Value::Boolean(flag)) => Ok((*flag).into()),
+            Some(other) => Err(wrong("integer", other)),
+        }
+    }
 }
 
-impl Machine for Packet<'_> {
+/// Ends the packet with a verdict; gives the message of the error that ends the handler.
+fn ended(verdict: i32) -> String {
+    DECIDED.set(Some(verdict));
+    ENDED.into()
+}
+
+/// What a function has raised, without where mlua has met it.
+fn message(error: mlua::Error) -> String {
+    match error {
+        mlua::Error::RuntimeError(message) => message.lines().next().unwrap_or_default().to_string(),
+        mlua::Error::CallbackError { cause, .. } => message((*cause).clone()),
+        other => other.to_string(),
+    }
+}
+
+impl Machine for Running<'_> {
     type End = String;
 
     fn step(&mut self, at: At) -> Result<(), String> {
@@ -86,7 +227,15 @@ impl Machine for Packet<'_> {
         Ok(())
     }
 
-    fn call(&mut self, _: usize, _: &[u64]) -> Result<u64, String> {
-        Err(self.error("programs in C run in the kernel only"))
+    fn call(&mut self, program: usize, numbers: &[u64]) -> Result<u64, String> {
+        let name = &self.chain.script.programs[program].name;
+        match self.chain.programs.get(program) {
+            Some(LoadedCallee::Object(program)) => self.object(*program, numbers),
+            Some(LoadedCallee::Lua { number, takes_packet }) => {
+                let function = self.functions.get(*number).unwrap_or(&Value::Nil);
+                self.lua(name, (function, *takes_packet), numbers)
+            }
+            None => Ok(0),
+        }
     }
 }

@@ -11,6 +11,7 @@ mod chain;
 mod error;
 mod flow;
 mod kept;
+mod linked;
 mod metadata;
 mod object;
 pub mod protocol;
@@ -78,7 +79,11 @@ impl UserTier {
         loaded.requests.print_events();
         let points = loaded.snapshot.handlers.iter().map(|handler| handler.point.clone());
         let handlers = points.zip(loaded.handlers).map(|(point, function)| Handler { point, function });
-        chain::register(&loaded.lua, loaded.snapshot.chains)?;
+        let snapshot = &loaded.snapshot;
+        let objects = linked::Objects::new(&loaded.lua, &snapshot.objects, &snapshot.contents)?;
+        objects.share(&loaded.object_maps);
+        linked::register(&loaded.lua, &objects, snapshot.functions.clone())?;
+        chain::register(&loaded.lua, snapshot, &objects)?;
         Self::from_parts(loaded.lua, handlers.collect(), options)
     }
 
@@ -164,6 +169,10 @@ impl UserTier {
             moonhook_load::set_hook(Some(hook));
             let verdict = call::call(&self.lua, (&handler.function, hook), (frame, &mut metadata), budget);
             moonhook_load::set_hook(None);
+            // Whatever a handler has made of the error that ended it.
+            if let Some(decided) = chain::take_decided() {
+                return Ok(decided);
+            }
             let verdict = verdict?;
             if verdict != hook.default {
                 return Ok(verdict);

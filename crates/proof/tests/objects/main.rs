@@ -1,0 +1,156 @@
+//! C objects in scripts: what programs do with them in the kernel, in both forms, is what the emulator does in the user tier.
+//!
+//! `MOONHOOK_HIKE` is a folder with checkouts of HIKe's repositories (`owner+name`); without it what is about those is skipped.
+
+mod checkouts;
+
+use moonhook_diagnostic::Diagnostic;
+use moonhook_engine::{Folders, RunningKernel};
+use moonhook_load::Options;
+use moonhook_packages::{Settings, Sources};
+use moonhook_proof::{Pair, ProofError, corpus, host, random::Random};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A folder with the scripts of these tests, and with what has to be compiled.
+struct Folder(tempfile::TempDir);
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects")
+}
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = tempfile::tempdir().expect("there is room");
+        for entry in std::fs::read_dir(here()).expect("the folder is there").flatten() {
+            let path = entry.path();
+            if path.is_file() {
+                std::fs::copy(&path, folder.path().join(entry.file_name())).expect("there is room");
+            }
+        }
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Compiles a source beside it.
+    fn compile(&self, name: &str) {
+        let cache = self.path("cache");
+        let settings = Settings { defines: &[], includes: &[], cache: &cache };
+        let built = moonhook_packages::build(&self.path(&format!("{name}.bpf.c")), &settings);
+        let built = built.unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
+        std::fs::copy(built.object, self.path(&format!("{name}.bpf.o"))).expect("there is room");
+    }
+}
+
+/// What load time may use: the packages of these tests.
+pub fn options(folders: Vec<PathBuf>, aliases: Vec<(String, Vec<String>)>) -> Options {
+    Options {
+        kernel: Arc::new(RunningKernel),
+        packages: Arc::new(Folders::new(Sources { folders, aliases })),
+        defines: vec![("DEVNAME".into(), "eth0".into())],
+        ..Options::default()
+    }
+}
+
+fn own_options() -> Options {
+    options(vec![here().join("packages")], vec![])
+}
+
+/// Runs frames of all kinds through both tiers, in both forms if the script has a general one.
+pub fn run(script: &Path, options: &Options, is_general: bool, count: usize) -> Result<usize, ProofError> {
+    let mut pair = Pair::with_options(script, options)?;
+    match pair.take_refused() {
+        Some(error) if is_general => return Err(error),
+        Some(error) => assert_eq!(error.code(), Some("MH0222"), "{error}"),
+        None => assert!(is_general, "{} has a general form", script.display()),
+    }
+    let frames = corpus::damaged(&mut Random::new(14), count);
+    for (name, frame) in &frames {
+        pair.run_named(frame, || name.clone())?;
+    }
+    Ok(frames.len())
+}
+
+#[test]
+fn functions_and_maps_of_an_object_do_in_user_space_what_they_do_in_the_kernel() -> Result<(), ProofError> {
+    if !host::kernel_available("objects") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    folder.compile("meter");
+    run(&folder.path("meter.lua"), &own_options(), true, 200).map(|_| ())
+}
+
+#[test]
+fn chains_call_programs_in_c_and_in_lua() -> Result<(), ProofError> {
+    if !host::kernel_available("chains with programs") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    run(&folder.path("chain.lua"), &own_options(), false, 300).map(|_| ())
+}
+
+#[test]
+fn a_script_of_eclat_is_started_by_a_loader() -> Result<(), ProofError> {
+    if !host::kernel_available("loaders") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    run(&folder.path("loader.eclat"), &own_options(), true, 300).map(|_| ())
+}
+
+/// What is wrong with a script that is loaded with the packages of these tests.
+fn refused(name: &str, text: &str) -> Diagnostic {
+    let folder = Folder::new();
+    folder.compile("meter");
+    std::fs::write(folder.path(name), text).expect("there is room");
+    match moonhook_load::load(&[folder.path(name)], &own_options()) {
+        Ok(_) => panic!("{text} is taken"),
+        Err(error) => error.diagnostic(),
+    }
+}
+
+#[test]
+fn what_cannot_be_had_of_objects_is_said_with_its_line() {
+    let cases = [
+        ("a.eclat", "from programs.own import none\ndef main():\n  none()\n", "MH0912", 1),
+        ("a.eclat", "from programs.no import count\ndef main():\n  count()\n", "MH0911", 1),
+        ("a.eclat", "from lua.limits import none\ndef main():\n  none()\n", "MH0318", 1),
+        ("a.eclat", "from lua.nowhere import none\ndef main():\n  none()\n", "MH0318", 1),
+        ("a.eclat", "def other():\n  return 1\n", "MH0315", 0),
+        (
+            "a.eclat",
+            "from loaders.basic import by_type\nby_type[none] = { (1): (2) }\ndef a():\n  pass\n",
+            "MH0310",
+            2,
+        ),
+        (
+            "a.eclat",
+            "from loaders.basic import by_type\n\nby_type[chains] = { (1): (a) }\ndef a():\n  pass\n",
+            "MH0316",
+            3,
+        ),
+        (
+            "a.eclat",
+            "from loaders.basic import by_type\nby_type[chains] = { (70000, 1, 0): (a) }\ndef a():\n  pass\n",
+            "MH0316",
+            2,
+        ),
+        ("a.eclat", "from loaders.own import count\ndef a():\n  pass\n", "MH0313", 1),
+        ("a.eclat", "from programs.basic import by_type\ndef a():\n  by_type()\n", "MH0313", 1),
+        ("a.lua", "local m = require 'bpf'.object 'meter.bpf.o'\n\nlocal f = m.nowhere\n", "MH0317", 0),
+        ("a.lua", "local m = require 'bpf'.object 'meter.bpf.o'\nlocal f = m.missing\n", "MH0317", 0),
+        ("a.lua", "local m = require 'bpf'.object 'meter.bpf.o'\nlocal f = m.maps.missing\n", "MH0317", 0),
+        ("a.lua", "local m = require 'bpf'.object 'meter.lua'\n", "MH0901", 0),
+    ];
+    for (name, text, code, line) in cases {
+        let diagnostic = refused(name, text);
+        assert_eq!(diagnostic.code, code, "{text}\n{}", diagnostic.render(false));
+        assert!(diagnostic.help.is_some(), "{text}");
+        let at = diagnostic.place.as_ref().map_or(0, |place| place.line);
+        assert_eq!(at, line, "{text}\n{}", diagnostic.render(false));
+    }
+}

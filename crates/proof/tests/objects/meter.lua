@@ -1,0 +1,26 @@
+-- Functions and maps of a C object, with integers, records, flags and the packet.
+local xdp, bpf = require "xdp", require "bpf"
+local meter = bpf.object "meter.bpf.o"
+local hits, pairs_of, config = meter.maps.hits, meter.maps.pairs, meter.maps.config
+config[2] = 77
+pairs_of[{ from = 1, to = { 2, 3 } }] = -5
+xdp.attach(function(pkt)
+  local key = pkt:getbyte(0) % 3
+  print(key, meter.count(pkt, key), meter.byte_at(pkt, 12), meter.byte_at(pkt, 65535))
+  local point = { x = key - 5, inner = { y = { 1, 2, #pkt } }, up = key == 1 }
+  print(meter.move(point, #pkt), point.x, point.inner.y[1], point.inner.y[3], point.up)
+  print(meter.sum { from = key, to = { #pkt, key } }, meter.even(#pkt), meter.even(65537))
+  local entry = hits[key]
+  print(entry.packets, entry.bytes, entry.last, hits[99] == nil, config[2], config[9])
+  entry.last = -#pkt
+  hits[key] = entry
+  config[1] = config[1] + 1
+  local at = { from = key, to = { #pkt % 4, 0 } }
+  pairs_of[at] = (pairs_of[at] or 0) - 1
+  print(pairs_of[at], pairs_of[{ from = 1, to = { 2, 3 } }], config[1])
+  if #pkt % 5 == 0 then
+    pairs_of[at] = nil
+    print(pairs_of[at])
+  end
+  print(pcall(function() hits[key + 100] = { packets = 1 } end))
+end)
