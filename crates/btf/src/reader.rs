@@ -243,6 +243,17 @@ impl Types {
         0
     }
 
+    /// What is where in a type, as a text: ` {packets: 8 @0, last: 2 @8}`; empty for what is no structure.
+    pub fn layout(&self, id: TypeId) -> String {
+        let id = self.resolved(id);
+        let Kind::Structure { .. } = self.kind(id) else { return String::new() };
+        let members = self.members(id);
+        let member = |member: &Member<'_>| {
+            format!("{}: {} @{}", member.name, self.size(member.type_id), member.offset / 8)
+        };
+        format!(" {{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+    }
+
     /// The first type with that name that is wanted.
     pub fn find(&self, name: &str, is_wanted: impl Fn(Kind) -> bool) -> Option<TypeId> {
         self.all().find(|id| self.name(*id) == name && is_wanted(self.kind(*id)))

@@ -82,6 +82,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "session",
         &[
+            "btf",
             "control",
             "daemon",
             "diagnostic",

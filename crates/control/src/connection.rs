@@ -1,6 +1,7 @@
 //! What connects a Lua state with a program: its tables, variables and flow tables.
 
 use crate::flows::{FlowMaker, FlowTables};
+use crate::objects::{KernelMaps, Place};
 use crate::variables::Handlers;
 use crate::{ControlError, SharedTable};
 use moonhook_install::Program;
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex};
 /// What a program in the kernel has for a Lua state. Any thread can have it, and make it again for another state.
 pub struct Connection {
     pub(crate) tables: Vec<(TableId, Arc<SharedTable>)>,
+    pub(crate) objects: KernelMaps,
     pub(crate) handlers: Handlers,
     pub(crate) flows: Option<Made>,
 }
@@ -27,13 +29,14 @@ pub(crate) struct Made {
 #[derive(Clone, Debug)]
 pub struct Layout {
     tables: Vec<TableId>,
+    objects: Vec<Place>,
     variables: Vec<Variable>,
 }
 
 impl Layout {
     pub fn of(module: &Module) -> Layout {
         let tables = module.tables.iter().map(|table| TableId(table.table)).collect();
-        Layout { tables, variables: module.variables.clone() }
+        Layout { tables, objects: Place::all(module), variables: module.variables.clone() }
     }
 }
 
@@ -49,7 +52,9 @@ impl Connection {
             Ok((id, Arc::new(shared)))
         };
         let tables = module.tables.iter().map(table).collect::<Result<_, ControlError>>()?;
-        Ok(Connection { tables, handlers: Handlers::open(&module.variables, program)?, flows: None })
+        let (objects, handlers) =
+            (KernelMaps::open(module, program)?, Handlers::open(&module.variables, program)?);
+        Ok(Connection { tables, objects, handlers, flows: None })
     }
 
     /// As [`Connection::open`], once more: with these tables, which the first one had.
@@ -62,7 +67,8 @@ impl Connection {
         tables: &[Arc<SharedTable>],
     ) -> Result<Connection, ControlError> {
         let tables = layout.tables.iter().copied().zip(tables.iter().cloned()).collect();
-        Ok(Connection { tables, handlers: Handlers::open(&layout.variables, program)?, flows: None })
+        let objects = KernelMaps::at(&layout.objects, program)?;
+        Ok(Connection { tables, objects, handlers: Handlers::open(&layout.variables, program)?, flows: None })
     }
 
     /// With the flow tables, and who makes their functions.

@@ -16,6 +16,7 @@ mod error;
 mod exec;
 mod flows;
 mod locals;
+mod objects;
 mod priority;
 mod proxy;
 mod record;

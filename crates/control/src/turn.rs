@@ -112,6 +112,7 @@ impl Control {
             }
             tables.push(shared);
         }
+        loaded.object_maps.become_those(Box::new(connection.objects));
         let variables = Variables::connect(&loaded, connection.handlers);
         written.extend(variables.holders());
         let locals = locals::by_name(&loaded, &written)?;

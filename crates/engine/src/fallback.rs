@@ -63,7 +63,7 @@ pub fn install<'a>(
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
         let loaded = timed(timings.kernel_load.get_or_insert_default(), load);
-        Ok(loaded.map_err(|error| placed(error, module))?)
+        loaded.map_err(|error| of_object(placed(error, module), snapshot))
     })
 }
 
@@ -220,6 +220,22 @@ fn no_form(
         }
     };
     Noted { error, place, other: Some(other) }.into()
+}
+
+/// A rejection of a function of a C object is no fault of the code around it.
+fn of_object(error: InstallError, snapshot: &Snapshot) -> EngineError {
+    let functions = || snapshot.objects.iter().flat_map(|object| &object.functions);
+    match error {
+        InstallError::Rejected(rejection) if !rejection.is_too_complex() => match &rejection.place {
+            Some(place)
+                if functions().any(|function| function.lines.iter().any(|line| line.file == place.file)) =>
+            {
+                EngineError::OfObject { problem: rejection.message, place: Box::new(place.clone()) }
+            }
+            _ => InstallError::Rejected(rejection).into(),
+        },
+        error => error.into(),
+    }
 }
 
 /// A rejection with the script's path and line as they are in the module: the kernel prints the file's name and the line's text alone,

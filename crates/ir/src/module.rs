@@ -22,12 +22,22 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// Where programs look for functions of flows.
     pub flows: Vec<FlowCalls>,
+    /// The maps of C objects. Several objects can have one map.
+    pub object_maps: Vec<ObjectMap>,
     /// What maps that are no tables of the script begin with.
     pub fillings: Vec<Filling>,
     /// The types of what is in maps that are no tables of the script, as far as they are known.
     pub map_types: Vec<MapTypes>,
     /// What a person should know of the script, although it is compiled.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// A map of a C object, by the numbers of the object in the snapshot and of the map there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectMap {
+    pub map: MapId,
+    pub object: usize,
+    pub number: usize,
 }
 
 /// Entries of a map: bytes of keys and values.

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 /// Whoever has the maps. A map is named by the numbers of its object and of the map there; keys and values are its bytes.
 pub trait MapsOfObjects {
+    /// The value, or one for each CPU where these have values of their own.
+    ///
     /// # Errors
     /// What the kernel says.
-    fn get(&mut self, map: (usize, usize), key: &[u8]) -> Result<Option<Vec<u8>>, String>;
+    fn get(&mut self, map: (usize, usize), key: &[u8]) -> Result<Option<Vec<Vec<u8>>>, String>;
 
-    /// Whether there was room.
+    /// Sets the value, that of each CPU. Whether there was room.
     ///
     /// # Errors
     /// What the kernel says.
@@ -76,10 +78,10 @@ struct AtLoadTime {
 }
 
 impl MapsOfObjects for AtLoadTime {
-    fn get(&mut self, map: (usize, usize), key: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    fn get(&mut self, map: (usize, usize), key: &[u8]) -> Result<Option<Vec<Vec<u8>>>, String> {
         let entries = self.entries.borrow();
         let mut of_map = entries.get(&map).into_iter().flatten();
-        Ok(of_map.find(|[known, _]| known == key).map(|[_, value]| value.clone()))
+        Ok(of_map.find(|[known, _]| known == key).map(|[_, value]| vec![value.clone()]))
     }
 
     fn set(&mut self, map: (usize, usize), key: &[u8], value: &[u8]) -> Result<bool, String> {

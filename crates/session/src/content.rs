@@ -1,11 +1,13 @@
 //! What a program has that can outlast it: tables, variables, counters of verdicts, each in a map.
 
+use moonhook_btf::TypeId;
 use moonhook_install::ArenaSection;
 use moonhook_ir::maps::sections::{STATE, VERDICTS};
-use moonhook_ir::{Module, VariableHome, VariableKind};
+use moonhook_ir::{MapDefinition, MapId, MapKind, Module, VariableHome, VariableKind};
 use moonhook_schema::{Schema, WhenFull};
 use moonhook_snapshot::{CellId, Owners, TableId, qualified};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ pub struct Content {
     pub programs: Vec<String>,
 }
 
-/// A shared table.
+/// A shared table, or a map of a C object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     pub name: String,
@@ -74,7 +76,7 @@ impl Content {
             |section: &&str| module.maps.iter().any(|map| *section == format!(".data.{}", map.name));
         let of_general = module.variables.first().filter(|_| module.arena().is_some());
         Content {
-            tables: module.tables.iter().map(table).collect(),
+            tables: module.tables.iter().map(table).chain(object_maps(module)).collect(),
             variables: module.variables.iter().map(variable).collect(),
             general: module.arena().is_some(),
             kinds: of_general.map_or_else(Vec::new, |variable| variable.kinds.to_vec()),
@@ -87,6 +89,25 @@ impl Content {
     pub fn maps(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|table| table.map.as_str()).chain(self.sections.iter().map(String::as_str))
     }
+}
+
+/// The maps of C objects, each once, as tables: what they are is their definition, and where things are in keys and values.
+fn object_maps(module: &Module) -> impl Iterator<Item = Table> {
+    let maps: BTreeSet<MapId> = module.object_maps.iter().map(|map| map.map).collect();
+    maps.into_iter().filter_map(|id| {
+        let map = module.map(id);
+        let MapKind::Map(MapDefinition { map_type, key_size, value_size, max_entries, flags }) = &map.kind else {
+            return None;
+        };
+        let types = module.map_types.iter().find(|types| types.map == id);
+        let layout = |ty: TypeId| types.map_or_else(String::new, |types| types.types.layout(ty));
+        let [key, value] = types.map_or([TypeId(0); 2], |types| [types.key, types.value]).map(layout);
+        let schema = format!(
+            "map of type {}, {key_size} bytes{key} → {value_size} bytes{value}, {max_entries} entries, flags {flags:#x}",
+            map_type.number()
+        );
+        Some(Table { name: map.name.clone(), schema, map: map.name.clone() })
+    })
 }
 
 fn owner<'a>(variable: &moonhook_ir::Variable, owners: &'a Owners) -> Option<&'a str> {

@@ -132,6 +132,7 @@ fn engine_exit(error: &EngineError) -> Exit {
     match error.cause() {
         EngineError::Emit(error) if error.is_bug() => Exit::Bug,
         EngineError::Lower(_)
+        | EngineError::OfObject { .. }
         | EngineError::Emit(_)
         | EngineError::TooMuchMemory { .. }
         | EngineError::NoSuchVerdict { .. } => Exit::Refused,

@@ -103,7 +103,8 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
     if shared {
         plan.maps.push((STATE.to_string(), STATE.to_string()));
     }
-    for variable in &new.variables {
+    // Those of Moonhook's own Lua code have no names, and nobody knows them.
+    for variable in new.variables.iter().filter(|variable| !variable.name.is_empty()) {
         let same_name = |old: &&Variable| old.name == variable.name;
         let is_unique = [&new.variables, &old.variables]
             .iter()
@@ -125,7 +126,10 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
         };
         plan.variables.push(kept);
     }
-    let names = |content: &Content| content.variables.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
+    let names = |content: &Content| {
+        let names = content.variables.iter().map(|variable| variable.name.clone());
+        names.filter(|name| !name.is_empty()).collect::<Vec<_>>()
+    };
     dropped(&mut plan.variables, &names(new), &names(old));
 }
 

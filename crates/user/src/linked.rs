@@ -229,8 +229,8 @@ fn read(bytes: &[u8], leaf: &Leaf) -> i64 {
 }
 
 impl MapsOfObjects for Objects {
-    fn get(&mut self, (object, map): (usize, usize), key: &[u8]) -> Result<Option<Vec<u8>>, String> {
-        Ok(self.emulator.borrow_mut().map(object, map).and_then(|map| map.get(key)))
+    fn get(&mut self, (object, map): (usize, usize), key: &[u8]) -> Result<Option<Vec<Vec<u8>>>, String> {
+        Ok(self.emulator.borrow_mut().map(object, map).and_then(|map| map.get(key)).map(|value| vec![value]))
     }
 
     fn set(&mut self, (object, map): (usize, usize), key: &[u8], value: &[u8]) -> Result<bool, String> {

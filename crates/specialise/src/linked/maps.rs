@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use moonhook_ir as ir;
-use moonhook_ir::{Filling, MapDefinition, MapId, MapKind, MapType, MapTypes};
+use moonhook_ir::{Filling, MapDefinition, MapId, MapKind, MapType, MapTypes, ObjectMap};
 use moonhook_link::Map;
 use moonhook_snapshot::Snapshot;
 
@@ -11,10 +11,12 @@ pub fn add_maps(snapshot: &Snapshot, module: &mut ir::Module) {
     for (number, object) in snapshot.objects.iter().enumerate() {
         for (index, map) in object.maps.iter().enumerate() {
             let name = map_name(snapshot, number, index);
-            if module.maps.iter().any(|known| known.name == name) {
+            let known = module.maps.iter().position(|known| known.name == name);
+            let id = MapId(known.unwrap_or(module.maps.len()) as u32);
+            module.object_maps.push(ObjectMap { map: id, object: number, number: index });
+            if known.is_some() {
                 continue; // A weak one, which several objects have.
             }
-            let id = MapId(module.maps.len() as u32);
             module.maps.push(ir::Map { name, kind: MapKind::Map(definition(map)) });
             if let (Some(key), Some(value)) = (map.key.1, map.value.1) {
                 module.map_types.push(MapTypes { map: id, types: object.types.clone(), key, value });

@@ -40,8 +40,10 @@ pub fn get(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> Values + 'static {
         let key = packed(key_size, &map.key, &numbers(arguments, 1, &map.key)?);
         let found = registry.object_maps.with(|maps| maps.get((map.object, map.map), &key))?;
         let mut values = vec![Value::Boolean(found.is_some())];
-        let bytes = found.unwrap_or_default();
-        values.extend(map.value.iter().map(|leaf| Value::Integer(read(&bytes, leaf))));
+        // Of values of each CPU, the sums.
+        let all = found.unwrap_or_default();
+        let sum = |leaf: &Leaf| all.iter().map(|bytes| read(bytes, leaf)).fold(0, i64::wrapping_add);
+        values.extend(map.value.iter().map(|leaf| Value::Integer(sum(leaf))));
         Ok(MultiValue::from_iter(values))
     }
 }
