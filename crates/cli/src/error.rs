@@ -9,6 +9,7 @@ use moonhook_emit::EmitError;
 use moonhook_engine::EngineError;
 use moonhook_install::InstallError;
 use moonhook_load::LoadError;
+use moonhook_packages::PackageError;
 use moonhook_records::RecordError;
 use moonhook_session::SessionError;
 use moonhook_specialise::LowerError;
@@ -29,6 +30,8 @@ pub enum CliError {
     /// What the process of a running script answered.
     #[error("{}", .0.message)]
     Remote(Box<Failure>),
+    #[error(transparent)]
+    Package(#[from] PackageError),
     #[error("there is no page about '{code}'")]
     NoPage { code: String },
     #[error("{} would be overwritten while it is read", path.display())]
@@ -95,6 +98,7 @@ impl CliError {
             CliError::Capture(error) => error.code(),
             CliError::User(error) => error.code(),
             CliError::Remote(failure) => crate::explain::known_code(&failure.code),
+            CliError::Package(error) => error.code(),
             CliError::NoPage { .. } => "MH0002",
             CliError::SameFile { .. } => "MH0003",
             CliError::NothingToMeasure { .. } => "MH0004",
@@ -120,6 +124,7 @@ impl CliError {
             CliError::Capture(error) => return error.diagnostic(),
             CliError::User(error) => return error.diagnostic(),
             CliError::Remote(failure) => return remote(failure),
+            CliError::Package(error) => return error.diagnostic(),
             CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
             CliError::SameFile { .. } => "give another name to what is written",
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
@@ -161,7 +166,9 @@ impl CliError {
             | CliError::Operands { .. }
             | CliError::NoScript { .. } => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
-            CliError::Capture(_)
+            CliError::Package(PackageError::Compile { .. }) => Exit::Refused,
+            CliError::Package(_)
+            | CliError::Capture(_)
             | CliError::NothingToMeasure { .. }
             | CliError::NoMatch { .. }
             | CliError::Signals { .. }

@@ -20,6 +20,7 @@ mod hook;
 mod list;
 mod loading;
 mod options;
+mod package;
 mod packages;
 mod pins;
 mod reload;
@@ -97,6 +98,7 @@ enum Command {
     Events(events::Arguments),
     Rule(rule::Arguments),
     Stop(stop::Arguments),
+    Package(package::Arguments),
     Check(check::Arguments),
     Build(build::Arguments),
     Dump(dump::Arguments),
@@ -120,6 +122,7 @@ impl Command {
             Command::Events(arguments) => events::events(arguments, out),
             Command::Rule(arguments) => rule::rule(arguments, out),
             Command::Stop(arguments) => stop::stop(arguments, out),
+            Command::Package(arguments) => package::package(arguments, out),
             Command::Check(arguments) => check::check(arguments, out),
             Command::Build(arguments) => build::build(arguments, out),
             Command::Dump(arguments) => dump::dump(arguments, out),
@@ -143,6 +146,7 @@ impl Command {
             Command::Events(arguments) => arguments.json,
             Command::Rule(arguments) => arguments.json,
             Command::Stop(arguments) => arguments.json,
+            Command::Package(arguments) => arguments.json,
             Command::Check(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,
             Command::Bench(arguments) => arguments.json,

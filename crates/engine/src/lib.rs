@@ -30,7 +30,7 @@ pub use interfaces::Redirects;
 pub use kernel::{Again, Kernel, duplicate};
 pub use moonhook_baseline::UNIT;
 pub use moonhook_specialise::{Clock, Learned};
-pub use packages::Folders;
+pub use packages::{Folders, OBJECTS};
 pub use reason::{Choice, Reason};
 pub use running::RunningKernel;
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};

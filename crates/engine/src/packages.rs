@@ -15,12 +15,12 @@ pub struct Folders {
 }
 
 /// Where objects are kept for who has no home.
-const CACHE: &str = "/var/cache/moonhook";
+pub const OBJECTS: &str = "/var/cache/moonhook";
 
 impl Folders {
     /// The packages there; objects are kept where [`moonhook_packages::default_cache`] says.
     pub fn new(sources: Sources) -> Folders {
-        let cache = moonhook_packages::default_cache().unwrap_or_else(|| PathBuf::from(CACHE));
+        let cache = moonhook_packages::default_cache().unwrap_or_else(|| PathBuf::from(OBJECTS));
         Folders { sources, cache }
     }
 
