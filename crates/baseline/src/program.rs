@@ -168,7 +168,7 @@ impl General<'_> {
         let sources = self.functions.snapshot.sources.iter();
         self.module.sources =
             sources.map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() }).collect();
-        moonhook_specialise::linked::add_maps(self.functions.snapshot, &mut self.module);
+        moonhook_specialise::object_maps::add_maps(self.functions.snapshot, &mut self.module);
     }
 
     /// Of a function that takes the program's context.

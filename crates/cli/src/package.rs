@@ -117,8 +117,10 @@ struct Shown {
 impl Shown {
     fn of(listed: &Listed) -> Shown {
         let exports = listed.exports.as_ref();
-        let function = exports.and_then(|exports| exports.programs.first()).map(|program| program.name.clone());
-        let is_loader = exports.is_some_and(|exports| exports.programs.is_empty() && !exports.loaders.is_empty());
+        let function =
+            exports.and_then(|exports| exports.programs.first()).map(|program| program.name.clone());
+        let is_loader =
+            exports.is_some_and(|exports| exports.programs.is_empty() && !exports.loaders.is_empty());
         Shown {
             name: listed.name.clone(),
             kind: match listed.kind {
@@ -175,7 +177,8 @@ fn show(all: &[Shown], as_json: bool, out: &mut dyn Write) -> io::Result<()> {
     }
     let width = all.iter().map(|program| program.name.len()).max().unwrap_or(0);
     for Shown { name, kind, function, is_loader, maps, error, .. } in all {
-        let function = function.as_deref().filter(|function| *function != name).map(|name| format!("function {name}"));
+        let function =
+            function.as_deref().filter(|function| *function != name).map(|name| format!("function {name}"));
         let maps = (!maps.is_empty()).then(|| format!("maps {}", maps.join(", ")));
         let error = error.as_ref().map(|error| format!("does not compile: {error}"));
         let loader = is_loader.then(|| "loader".to_string());

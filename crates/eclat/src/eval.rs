@@ -18,6 +18,8 @@ pub trait Machine {
     /// `bits` from an offset of the packet, the first byte being the highest.
     fn read(&mut self, offset: u64, bits: u32) -> Result<u64, Self::End>;
     fn write(&mut self, offset: u64, bits: u32, number: u64) -> Result<(), Self::End>;
+    /// An entry of a map, by the number of the read and the parts of the key.
+    fn map(&mut self, read: usize, key: &[u64]) -> Result<u64, Self::End>;
     /// Calls the program with that number.
     fn call(&mut self, program: usize, arguments: &[u64]) -> Result<u64, Self::End>;
 }
@@ -127,6 +129,7 @@ impl<M: Machine> Frame<'_, M> {
         match (callee, numbers.as_slice()) {
             (Callee::Chain(number), _) => run(self.chains, number, &numbers, self.machine),
             (Callee::Program(number), _) => self.machine.call(number, &numbers),
+            (Callee::Map(read), key) => self.machine.map(read, key),
             (Callee::Read(bits), [offset, ..]) => self.machine.read(*offset, bits),
             (Callee::Write(bits), [offset, number, ..]) => {
                 self.machine.write(*offset, bits, *number).map(|()| 0)

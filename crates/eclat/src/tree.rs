@@ -10,9 +10,22 @@ pub struct Chains {
     pub file: String,
     pub chains: Vec<Chain>,
     pub programs: Vec<Program>,
+    /// Maps of programs that chains read.
+    pub reads: Vec<MapRead>,
     /// What maps of programs are filled with.
     pub contents: Vec<Contents>,
     pub attachments: Vec<Attachment>,
+}
+
+/// `PROGRAM[MAP][KEY]`, which is 0 where the map has no such key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapRead {
+    /// The program's number.
+    pub program: usize,
+    pub map: String,
+    /// How many parts the key has.
+    pub parts: usize,
+    pub at: At,
 }
 
 /// `PROGRAM[MAP] = { … }`.
@@ -145,4 +158,6 @@ pub enum Callee {
     Read(u32),
     /// The same, written: offset and number. Gives 0.
     Write(u32),
+    /// An entry of a map, by the number among [`Chains::reads`].
+    Map(usize),
 }

@@ -40,6 +40,7 @@ struct LoadedScript {
     script: Arc<Script>,
     programs: Arc<[LoadedCallee]>,
     functions: Vec<Function>,
+    maps: Arc<[LoadedMap]>,
 }
 
 impl Chains {
@@ -52,13 +53,13 @@ impl Chains {
     pub fn add_script(
         &self,
         script: &Arc<Script>,
-        (programs, functions): (Vec<LoadedCallee>, Vec<Function>),
+        (programs, functions, maps): (Vec<LoadedCallee>, Vec<Function>, Vec<LoadedMap>),
         text: String,
     ) {
         let mut known = self.0.borrow_mut();
         let script = Arc::clone(script);
         known.sources.push(Source { name: script.file.clone(), text });
-        known.scripts.push(LoadedScript { script, programs: programs.into(), functions });
+        known.scripts.push(LoadedScript { script, programs: programs.into(), functions, maps: maps.into() });
     }
 
     /// Adds a chain of a script that was added; gives the number that it has for packet code.
@@ -66,9 +67,9 @@ impl Chains {
     /// # Errors
     /// The script was not added.
     pub fn add(&self, script: &Arc<Script>, number: usize) -> Result<usize, String> {
-        let programs = self.loaded(script).ok_or("the script is not loaded")?.programs;
+        let LoadedScript { programs, maps, .. } = self.loaded(script).ok_or("the script is not loaded")?;
         let mut known = self.0.borrow_mut();
-        known.all.push(LoadedChain { script: Arc::clone(script), number, programs });
+        known.all.push(LoadedChain { script: Arc::clone(script), number, programs, maps });
         Ok(known.all.len() - 1)
     }
 

@@ -105,6 +105,8 @@ pub struct LoadedChain {
     pub number: usize,
     /// By program of the script, what it is.
     pub programs: Arc<[LoadedCallee]>,
+    /// By read of a map in the script, the map.
+    pub maps: Arc<[LoadedMap]>,
 }
 
 impl Snapshot {

@@ -40,7 +40,7 @@ impl Output {
         };
         let sources = snapshot.sources.iter().map(source).collect();
         let mut module = ir::Module { sources, ..ir::Module::default() };
-        crate::linked::add_maps(snapshot, &mut module);
+        crate::object_maps::add_maps(snapshot, &mut module);
         module
     }
 

@@ -227,6 +227,10 @@ impl Machine for Running<'_> {
         Ok(())
     }
 
+    fn map(&mut self, read: usize, key: &[u64]) -> Result<u64, String> {
+        Ok(self.chain.maps.get(read).map_or(0, |map| self.all.objects.entry(map, key)))
+    }
+
     fn call(&mut self, program: usize, numbers: &[u64]) -> Result<u64, String> {
         let name = &self.chain.script.programs[program].name;
         match self.chain.programs.get(program) {

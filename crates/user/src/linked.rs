@@ -8,7 +8,7 @@ use mlua::{AnyUserData, Function, Integer, Lua, MultiValue, ObjectLike, Value};
 use moonhook_emulate::{Argument, Emulator, FaultKind, MapError, Packet};
 use moonhook_link::Object;
 use moonhook_load::{MapsOfObjects, ObjectMaps, raising};
-use moonhook_snapshot::{Leaf, LoadedFunction, LoadedProgram, MapContents, Parameter};
+use moonhook_snapshot::{Leaf, LoadedFunction, LoadedMap, LoadedProgram, MapContents, Parameter};
 
 /// The objects of a script, with their maps. Clones are the same.
 #[derive(Clone)]
@@ -77,6 +77,16 @@ impl Objects {
                 _ => Err(fault.to_string()),
             },
         }
+    }
+
+    /// What a map has for a key with these integers, an integer; 0 where it has nothing.
+    pub fn entry(&self, map: &LoadedMap, key: &[u64]) -> u64 {
+        let mut emulator = self.emulator.borrow_mut();
+        let Some(handle) = emulator.map(map.object, map.map) else { return 0 };
+        let mut bytes = vec![0; handle.definition().key.0 as usize];
+        map.key.iter().zip(key).for_each(|(leaf, number)| write(&mut bytes, leaf, *number as i64));
+        let found = handle.get(&bytes).zip(map.value.first());
+        found.map_or(0, |(value, leaf)| read(&value, leaf) as u64)
     }
 
     /// How long a packet is.

@@ -5,7 +5,7 @@ use super::{Result, Scope};
 use crate::ast::{Binary, Expression, ExpressionKind, Source, Type, Unary};
 use crate::error::CheckErrorKind;
 use crate::token::At;
-use crate::tree::{Callee, Value, ValueKind};
+use crate::tree::{Callee, MapRead, Value, ValueKind};
 
 /// Arguments of a program of HIKe, besides the packet.
 const MOST_ARGUMENTS: usize = 4;
@@ -35,8 +35,9 @@ impl<'a> Scope<'a> {
                 let [one, other] = &**operands;
                 Ok(binary(*operator, [self.value(one)?, self.value(other)?], at))
             }
-            ExpressionKind::Entry { owner, map, .. } => {
-                Err(CheckErrorKind::NoMap { owner: owner.clone(), map: map.clone() }.at(at))
+            ExpressionKind::Entry { owner, map, key } => {
+                let callee = self.map(owner, map, key.len(), at)?;
+                self.call(callee, key, at)
             }
             ExpressionKind::Call { owner, name, arguments } => {
                 let callee = self.callee(owner.as_deref(), name, arguments.len(), at)?;
@@ -84,6 +85,18 @@ impl<'a> Scope<'a> {
                 Err(CheckErrorKind::Arguments { name: name.into(), wanted: *wanted.end(), count }.at(at))
             }
         }
+    }
+
+    /// An entry of a program's map. Whether there is one of that name, who has the program knows.
+    fn map(&self, owner: &str, map: &str, parts: usize, at: At) -> Result<Callee> {
+        let program = self.names.programs.iter().position(|program| program.name == *owner);
+        let program = program.ok_or_else(|| CheckErrorKind::Unknown { name: owner.into() }.at(at))?;
+        if self.names.programs[program].source == Source::Lua {
+            return Err(CheckErrorKind::NoMap { owner: owner.into(), map: map.into() }.at(at));
+        }
+        let mut reads = self.names.reads.borrow_mut();
+        reads.push(MapRead { program, map: map.into(), parts, at });
+        Ok(Callee::Map(reads.len() - 1))
     }
 
     fn program(&self, name: &str, at: At) -> Result<Callee> {

@@ -12,6 +12,7 @@ use crate::ast::{Chain, Constant, Expression, ExpressionKind, Script, Type};
 use crate::error::{CheckError, CheckErrorKind};
 use crate::token::At;
 use crate::tree::{self, Chains, Program, Variable, VariableId};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, CheckError>;
@@ -26,7 +27,8 @@ pub fn check(script: &Script, file: &str) -> Result<Chains> {
     order::check(&chains)?;
     let contents = configuration::contents(script, &names)?;
     let attachments = configuration::attachments(script, &names)?;
-    Ok(Chains { file: file.into(), chains, programs: names.programs, contents, attachments })
+    let (programs, reads) = (names.programs, names.reads.into_inner());
+    Ok(Chains { file: file.into(), chains, programs, reads, contents, attachments })
 }
 
 /// What all chains know.
@@ -34,11 +36,14 @@ struct Names<'a> {
     constants: HashMap<&'a str, &'a Expression>,
     chains: HashMap<&'a str, (usize, &'a Chain)>,
     programs: Vec<Program>,
+    /// What chains read of maps.
+    reads: RefCell<Vec<tree::MapRead>>,
 }
 
 impl<'a> Names<'a> {
     fn of(script: &'a Script) -> Result<Names<'a>> {
-        let mut names = Names { constants: HashMap::new(), chains: HashMap::new(), programs: Vec::new() };
+        let (constants, chains) = (HashMap::new(), HashMap::new());
+        let mut names = Names { constants, chains, programs: Vec::new(), reads: RefCell::default() };
         for import in &script.imports {
             for (name, at) in &import.names {
                 let (package, name) = (import.package.clone(), name.clone());

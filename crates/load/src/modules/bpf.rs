@@ -4,6 +4,8 @@ mod access;
 mod signature;
 mod text;
 
+pub(super) use signature::of_map;
+
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_library::own::bpf::{CALL, DELETE, GET, SET};

@@ -94,6 +94,10 @@ impl Machine for Packet {
         Ok(())
     }
 
+    fn map(&mut self, _: usize, _: &[u64]) -> Result<u64, Self::End> {
+        Ok(0)
+    }
+
     fn call(&mut self, _: usize, _: &[u64]) -> Result<u64, ()> {
         Err(())
     }

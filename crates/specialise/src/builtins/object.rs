@@ -3,21 +3,20 @@
 use super::call::{Call, Row, returns, row};
 use crate::chains::filled;
 use crate::context::{Context, Result};
-use crate::linked;
+use crate::linked::{self, KEY, load, look_up, store, zeroed};
 use crate::paths::Arm;
 use crate::value::{Abs, Object, Word};
 use moonhook_ir as ir;
-use moonhook_ir::helper::{MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM};
+use moonhook_ir::helper::{MAP_DELETE_ELEM, MAP_UPDATE_ELEM};
 use moonhook_ir::words::{Branches, Words};
-use moonhook_ir::{CompareOp, Op, Size};
+use moonhook_ir::{CompareOp, Op};
 use moonhook_library::own::bpf::{CALL, DELETE, GET, SET};
 use moonhook_snapshot::{Leaf, LoadedMap, Parameter};
 
 pub const ROWS: &[Row] =
     &[row(CALL.name, call), row(GET.name, get), row(SET.name, set), row(DELETE.name, delete)];
 
-/// Names the slots of memory for keys, values and records.
-const KEY: u32 = 11;
+/// Names the slots of memory for values.
 const VALUE: u32 = 13;
 
 fn call(context: &mut Context, call: &Call) -> Result<Vec<Arm>> {
@@ -151,11 +150,6 @@ fn done_if(context: &mut Context<'_>, answer: Word, good: &[i64]) -> Result<Vec<
     Ok(arms)
 }
 
-fn look_up(context: &mut Context<'_>, map: ir::MapId, key: ir::Value) -> Word {
-    let map = context.emit(Op::MapReference(map));
-    context.helper(MAP_LOOKUP_ELEM, &[map, key].map(Word::Value))
-}
-
 /// The map, and the address of the key whose integers are the arguments from that number on.
 fn key(context: &mut Context<'_>, call: &Call, index: usize, first: usize) -> Result<(ir::MapId, ir::Value)> {
     let LoadedMap { object, map, key, .. } = &context.snapshot.maps[index];
@@ -167,34 +161,6 @@ fn key(context: &mut Context<'_>, call: &Call, index: usize, first: usize) -> Re
         store(context, place, leaf, number);
     }
     Ok((linked::map(context, *object, *map), place))
-}
-
-/// The address of so many bytes of the stack, all of them 0: what lies between integers, the kernel reads, too.
-fn zeroed(context: &mut Context<'_>, slot: ir::Slot, bytes: u32) -> ir::Value {
-    let place = context.emit(Op::SlotAddress(slot));
-    for offset in (0..bytes).step_by(8) {
-        context.store(place, offset as i16, Size::B8, Word::Imm(0));
-    }
-    place
-}
-
-fn size(leaf: &Leaf) -> Size {
-    match leaf.bytes {
-        1 => Size::B1,
-        2 => Size::B2,
-        4 => Size::B4,
-        _ => Size::B8,
-    }
-}
-
-fn store(context: &mut Context<'_>, place: ir::Value, leaf: &Leaf, number: Word) {
-    if context.alive() {
-        context.store(place, leaf.offset as i16, size(leaf), number);
-    }
-}
-
-fn load(context: &mut Context<'_>, place: ir::Value, leaf: &Leaf) -> Word {
-    context.load(place, leaf.offset as i16, size(leaf), leaf.is_signed)
 }
 
 /// An integer as C has one of that type.

@@ -15,6 +15,8 @@ pub trait Host: Branches {
     /// `bits` from an offset of the packet, the first byte being the highest; goes on where they are there.
     fn read(&mut self, offset: Word, bits: u32) -> Result<Word, Self::Stop>;
     fn write(&mut self, offset: Word, bits: u32, number: Word) -> Result<(), Self::Stop>;
+    /// An entry of a map, by the number of the read and the parts of the key; 0 where there is none.
+    fn map(&mut self, chains: &Chains, read: usize, key: &[Word]) -> Result<Word, Self::Stop>;
     /// Calls the program with that number, at a place that no other call of it has the number of.
     fn call(&mut self, chains: &Chains, call: Call<'_>) -> Result<Word, Self::Stop>;
 }
@@ -316,6 +318,7 @@ impl<H: Host> Frame<'_, H> {
             (Callee::Program(program), arguments) => {
                 self.host.call(self.chains, Call { program, arguments, place })
             }
+            (Callee::Map(read), key) => self.host.map(self.chains, read, key),
             (Callee::Read(bits), [offset, ..]) => self.host.read(*offset, bits),
             (Callee::Write(bits), [offset, number, ..]) => {
                 self.host.write(*offset, bits, *number)?;

@@ -12,7 +12,7 @@ use moonhook_eclat::tree::Chains;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{Size, UnaryOp};
 use moonhook_packet::Access;
-use moonhook_snapshot::LoadedCallee;
+use moonhook_snapshot::{LoadedCallee, LoadedChain, Snapshot};
 
 pub use lower::{filled, lower};
 
@@ -52,10 +52,17 @@ impl lower::Host for Context<'_> {
         Ok(())
     }
 
+    fn map(&mut self, chains: &Chains, read: usize, key: &[Word]) -> Result<Word> {
+        let snapshot = self.snapshot;
+        match loaded(snapshot, chains).and_then(|loaded| loaded.maps.get(read)) {
+            Some(map) => linked::entry(self, map, key),
+            None => Ok(Word::Imm(0)),
+        }
+    }
+
     fn call(&mut self, chains: &Chains, call: lower::Call<'_>) -> Result<Word> {
         let snapshot = self.snapshot;
-        let loaded = snapshot.chains.iter().find(|loaded| std::ptr::eq(&*loaded.script, chains));
-        match loaded.and_then(|loaded| loaded.programs.get(call.program)) {
+        match loaded(snapshot, chains).and_then(|loaded| loaded.programs.get(call.program)) {
             Some(LoadedCallee::Object(program)) => linked::call_program(self, *program, call.arguments),
             Some(LoadedCallee::Lua { number, takes_packet }) => {
                 lua::call(self, &chains.programs[call.program].name, (*number, *takes_packet), &call)
@@ -63,6 +70,11 @@ impl lower::Host for Context<'_> {
             None => Ok(Word::Imm(0)),
         }
     }
+}
+
+/// A chain of that script that load time has loaded.
+fn loaded<'s>(snapshot: &'s Snapshot, chains: &Chains) -> Option<&'s LoadedChain> {
+    snapshot.chains.iter().find(|loaded| std::ptr::eq(&*loaded.script, chains))
 }
 
 fn size_of_bits(bits: u32) -> Size {

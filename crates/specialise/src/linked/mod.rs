@@ -3,6 +3,7 @@
 //! Functions of an object have its number in their names, and so have its data; maps keep theirs, as far as no other object has one of that
 //! name. Maps are in the module whether a function refers to them or not: the script may.
 
+mod access;
 mod maps;
 mod program;
 
@@ -12,7 +13,8 @@ use moonhook_ir as ir;
 use moonhook_ir::{FunctionId, FunctionKind, Given, GivenReference, Loc};
 use moonhook_link::{Function, Target};
 
-pub use maps::{add_maps, map, map_name};
+pub use access::{KEY, entry, load, look_up, store, zeroed};
+pub use maps::map;
 pub use program::{Started, call_function, call_loader, call_program, check_context};
 
 /// The function that starts a chain: `int moonhook_chain(struct xdp_md *, __u32 number)`.

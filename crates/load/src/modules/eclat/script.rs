@@ -4,12 +4,13 @@ use mlua::{Function, Lua, Table, Value};
 use moonhook_diagnostic::{Diagnostic, Place};
 use moonhook_eclat::ast::Source;
 use moonhook_eclat::token::At;
-use moonhook_eclat::tree::{Chains, Contents, Program};
+use moonhook_eclat::tree::{Chains, Contents, MapRead, Program};
 use moonhook_link::Object;
-use moonhook_snapshot::{LoadedCallee, LoadedProgram, MapContents};
+use moonhook_snapshot::{LoadedCallee, LoadedMap, LoadedProgram, MapContents};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::super::bpf::of_map;
 use super::super::flow::said;
 use super::super::updates::content;
 use crate::map_contents::encode;
@@ -31,10 +32,12 @@ pub fn read(
     let loaded = moonhook_eclat::read(&text, title).and_then(|script| {
         let programs = programs((lua, registry, globals), &script, &text)?;
         let contents = contents(registry, &script, (&programs.all, &text))?;
-        Ok((Arc::new(script), programs, contents))
+        let maps = reads(registry, &script, (&programs.all, &text))?;
+        Ok((Arc::new(script), programs, contents, maps))
     });
-    let (script, programs, contents) = loaded.map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
-    registry.chains.add_script(&script, (programs.all, programs.functions), text);
+    let (script, programs, contents, maps) =
+        loaded.map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
+    registry.chains.add_script(&script, (programs.all, programs.functions, maps), text);
     contents.into_iter().for_each(|contents| registry.chains.add_contents(contents));
     Ok(script)
 }
@@ -159,17 +162,57 @@ fn contents(
     script.contents.iter().map(of_one).collect()
 }
 
-/// The number of the map in the object, and the bytes of the entries.
-fn entries(object: &Object, contents: &Contents) -> Result<(usize, Vec<[Vec<u8>; 2]>), Diagnostic> {
-    let Some(number) = object.maps.iter().position(|map| map.name == contents.map) else {
+/// The maps that chains read.
+fn reads(
+    registry: &Registry,
+    script: &Chains,
+    (programs, text): (&[LoadedCallee], &str),
+) -> Result<Vec<LoadedMap>, Box<Diagnostic>> {
+    let of_one = |read: &MapRead| {
+        let wrong = |diagnostic: Diagnostic| placed(diagnostic, (script, text), (read.at, read.map.as_str()));
+        let LoadedCallee::Object(LoadedProgram { object, .. }) = programs[read.program] else {
+            let message =
+                format!("'{}' is a function in Lua, which has no maps", script.programs[read.program].name);
+            return Err(wrong(
+                Diagnostic::new("MH0310", message).help("let it keep what it needs in a table"),
+            ));
+        };
+        let linked = registry.chains.object_at(object);
+        let map = map_named(&linked, &read.map).map_err(wrong)?;
+        let parts = of_map(&linked, &linked.maps[map]);
+        let [key, value] = match parts
+            .map(|parts| parts.map(|parts| parts.iter().map(|part| part.leaf).collect::<Vec<_>>()))
+        {
+            Ok([key, value]) if key.len() == read.parts && value.len() == 1 => [key, value],
+            parts => {
+                let problem = parts
+                    .err()
+                    .unwrap_or_else(|| "has other keys, or more than one integer for a key".into());
+                let message = format!("the map '{}' {problem}", read.map);
+                let help = "write a number for each part of the key; read maps of records in Lua";
+                return Err(wrong(Diagnostic::new("MH0316", message).help(help)));
+            }
+        };
+        Ok(LoadedMap { object, map, key, value })
+    };
+    script.reads.iter().map(of_one).collect()
+}
+
+/// The number of a map in the object.
+fn map_named(object: &Object, name: &str) -> Result<usize, Diagnostic> {
+    object.maps.iter().position(|map| map.name == name).ok_or_else(|| {
         let names: Vec<&str> = object.maps.iter().map(|map| map.name.as_str()).collect();
         let help = match names.is_empty() {
             true => "the program has no maps".to_string(),
             false => format!("its maps are {}", names.join(", ")),
         };
-        let message = format!("{} has no map '{}'", object.name, contents.map);
-        return Err(Diagnostic::new("MH0310", message).help(help));
-    };
+        Diagnostic::new("MH0310", format!("{} has no map '{name}'", object.name)).help(help)
+    })
+}
+
+/// The number of the map in the object, and the bytes of the entries.
+fn entries(object: &Object, contents: &Contents) -> Result<(usize, Vec<[Vec<u8>; 2]>), Diagnostic> {
+    let number = map_named(object, &contents.map)?;
     let map = &object.maps[number];
     let wrong = |what: &str, problem: String| {
         let message = format!("the map '{}' cannot have this entry: its {what} {problem}", map.name);
