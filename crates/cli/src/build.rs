@@ -65,6 +65,11 @@ fn remarks(snapshot: &Snapshot, compiled: &Compiled, settings: &Settings) -> Vec
         remarks
             .push(format!("general code with memory for {cpus} CPUs; frames on others are errors (--cpus)"));
     }
+    let of_objects = module.fillings.iter().filter(|filling| !filling.entries.is_empty()).map(|filling| {
+        let (map, entries) = (&module.map(filling.map).name, filling.entries.len());
+        format!("map '{map}': the {entries} entries that the script gives it are not in the object, add them before attaching")
+    });
+    remarks.extend(of_objects);
     let filled = module.tables.iter().filter(|table| !table.contents.is_empty());
     remarks.extend(filled.map(|table| {
         let (name, map) = (&table.name, &module.map(table.map).name);
