@@ -63,7 +63,7 @@ pub fn install<'a>(
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
         let loaded = timed(timings.kernel_load.get_or_insert_default(), load);
-        loaded.map_err(|error| of_object(placed(error, module), snapshot))
+        loaded.map_err(|error| of_object(placed(error, module), snapshot, attempt))
     })
 }
 
@@ -222,11 +222,13 @@ fn no_form(
     Noted { error, place, other: Some(other) }.into()
 }
 
-/// A rejection of a function of a C object is no fault of the code around it.
-fn of_object(error: InstallError, snapshot: &Snapshot) -> EngineError {
+/// A rejection of a function of a C object is no fault of the code around it. One that is too complex may be so because of that, in expanded code.
+fn of_object(error: InstallError, snapshot: &Snapshot, attempt: Attempt) -> EngineError {
+    let is_last = attempt.form == Form::General;
     let functions = || snapshot.objects.iter().flat_map(|object| &object.functions);
     match error {
-        InstallError::Rejected(rejection) if !rejection.is_too_complex() => match &rejection.place {
+        InstallError::Rejected(rejection) if is_last || !rejection.is_too_complex() => match &rejection.place
+        {
             Some(place)
                 if functions().any(|function| function.lines.iter().any(|line| line.file == place.file)) =>
             {

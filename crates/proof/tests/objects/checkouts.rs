@@ -46,7 +46,7 @@ const REFUSED: [(&str, &str); 3] =
 
 /// What is accepted and has no program: no loader; a program that does not compile; one that takes a million instructions.
 const WITHOUT: [(&str, &str); 3] =
-    [("subchain", "MH0315"), ("paolo_seg6_end2", "MH0915"), ("eip_pt", "MH0505")];
+    [("subchain", "MH0315"), ("paolo_seg6_end2", "MH0915"), ("eip_pt", "MH0906")];
 
 #[test]
 fn scripts_of_checkouts_are_accepted_or_refused_with_their_line() {
