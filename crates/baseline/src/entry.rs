@@ -50,7 +50,7 @@ const PAGE: i64 = 4096;
 
 /// What comes of a script.
 pub enum Outcome {
-    Module(ir::Module),
+    Module(Box<ir::Module>),
     /// These tables cannot be maps, and do not have to be: they can be taken to be constant. There is one at least.
     Unfit(BTreeSet<TableId>),
 }
@@ -107,7 +107,7 @@ impl General<'_> {
         self.module.functions = self.functions_made.into_iter().flatten().collect();
         name_maps_apart(&mut self.module);
         moonhook_specialise::stubs::finish(&mut self.module);
-        Ok(Outcome::Module(self.module))
+        Ok(Outcome::Module(Box::new(self.module)))
     }
 
     fn parts(&mut self, program: usize) -> Parts {

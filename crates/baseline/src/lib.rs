@@ -126,7 +126,7 @@ pub fn lower(
     let mut constant = BTreeSet::new();
     loop {
         match lower_with(snapshot, (options, compact), learned, &constant)? {
-            Outcome::Module(module) => return Ok(module),
+            Outcome::Module(module) => return Ok(*module),
             Outcome::Unfit(tables) => constant.extend(tables),
         }
     }

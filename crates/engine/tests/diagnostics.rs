@@ -212,6 +212,8 @@ fn number(kind: &LowerErrorKind) -> u32 {
         Internal { .. } => 216,
         // Of functions of flows, which need a script that runs.
         OfScript { .. } => 221,
+        // Of functions of C objects, which need one (crates/proof/tests/objects).
+        Linked { .. } => 222,
         UnknownTarget { .. } => 219,
         MissingMember { .. } | MissingGlobal { .. } => 220,
     }

@@ -178,12 +178,7 @@ mod tests {
             }],
             prototypes: vec![prototype],
             sources: vec![Source { name: "x.lua".into(), text: String::new() }],
-            strings: None,
-            owners: crate::Owners::default(),
-            receivers: Vec::new(),
-            traced: crate::Traced::default(),
-            flows: Vec::new(),
-            chains: Vec::new(),
+            ..Snapshot::default()
         }
     }
 

@@ -34,7 +34,7 @@ impl Machine for Packet {
         Ok(())
     }
 
-    fn map(&mut self, _: usize, _: &[u64]) -> Result<u64, Self::End> {
+    fn map(&mut self, _: usize, _: &[u64]) -> std::result::Result<u64, Self::End> {
         Ok(0)
     }
 

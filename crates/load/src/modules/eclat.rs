@@ -1,6 +1,7 @@
 //! `require "eclat"`: chains of eCLAT scripts as functions, and whole scripts as handlers (docs/eclat.md).
 
 mod attach;
+mod maps;
 mod script;
 
 use mlua::chunk::ChunkMode;

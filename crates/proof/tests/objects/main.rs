@@ -102,6 +102,71 @@ fn a_script_of_eclat_is_started_by_a_loader() -> Result<(), ProofError> {
     run(&folder.path("loader.eclat"), &own_options(), true, 300).map(|_| ())
 }
 
+#[test]
+fn functions_are_refused_where_they_cannot_be_called() {
+    if !host::kernel_available("functions that are refused") {
+        return;
+    }
+    let folder = Folder::new();
+    for name in ["meter", "refused"] {
+        folder.compile(name);
+    }
+    let object = "local o = require 'bpf'.object";
+    let cases = [
+        (
+            "a.eclat",
+            "from programs.own import count\ndef main():\n  count(1, 2, 3, 4)\n".to_string(),
+            "MH0222",
+        ),
+        (
+            "a.lua",
+            format!("{object} 'meter.bpf.o'\nrequire 'tc'.ingress(function(pkt) print(o.count(pkt, 1)) end)"),
+            "MH0222",
+        ),
+        (
+            "a.lua",
+            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.lacks(3)) end)"),
+            "MH0222",
+        ),
+        (
+            "a.lua",
+            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.turns(#pkt)) end)"),
+            "MH0222",
+        ),
+        (
+            "a.lua",
+            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.beyond(pkt)) end)"),
+            "MH0906",
+        ),
+    ];
+    for (name, text, code) in cases {
+        std::fs::write(folder.path(name), &text).expect("there is room");
+        match Pair::with_options(&folder.path(name), &own_options()) {
+            Ok(_) => panic!("{text} is taken"),
+            Err(error) => assert_eq!(error.code(), Some(code), "{text}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn objects_under_other_licences_are_refused() {
+    let folder = Folder::new();
+    folder.compile("proprietary");
+    let text = "local o = require 'bpf'.object 'proprietary.bpf.o'";
+    std::fs::write(folder.path("a.lua"), text).expect("there is room");
+    let error = moonhook_load::load(&[folder.path("a.lua")], &own_options()).err().expect("it is refused");
+    assert_eq!(error.diagnostic().code, "MH0314");
+}
+
+#[test]
+fn programs_need_packages() {
+    let folder = Folder::new();
+    let text = "from programs.own import count\ndef main():\n  count()\n";
+    std::fs::write(folder.path("a.eclat"), text).expect("there is room");
+    let error = moonhook_load::load(&[folder.path("a.eclat")], &Options::default()).err();
+    assert_eq!(error.expect("it is refused").diagnostic().code, "MH0312");
+}
+
 /// What is wrong with a script that is loaded with the packages of these tests.
 fn refused(name: &str, text: &str) -> Diagnostic {
     let folder = Folder::new();
