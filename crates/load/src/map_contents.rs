@@ -59,11 +59,8 @@ impl<'a> Writer<'a> {
         let size = self.types.size(ty);
         match self.types.kind(ty) {
             Kind::Integer { bytes, .. } | Kind::Enumeration { bytes, .. } => self.integer(offset, bytes),
-            Kind::Structure { .. } | Kind::Array { .. }
-                if matches!(self.data.get(self.next), Some(Datum::Text(_))) =>
-            {
-                self.text(offset, size)
-            }
+            // An array can be any text, a structure an address.
+            Kind::Structure { .. } | Kind::Array { .. } if self.is_text(ty, size) => self.text(offset, size),
             Kind::Structure { is_union, .. } => {
                 // A union is what it is called first.
                 let most = if is_union { 1 } else { usize::MAX };
@@ -84,6 +81,12 @@ impl<'a> Writer<'a> {
             }
             _ => Err("has a type that no number stands for".into()),
         }
+    }
+
+    fn is_text(&self, ty: TypeId, size: u32) -> bool {
+        let is_array = matches!(self.types.kind(ty), Kind::Array { .. });
+        let is_next = matches!(self.data.get(self.next), Some(Datum::Text(_)));
+        is_next && (is_array || [4, 6, 16].contains(&size))
     }
 
     fn place(&mut self, offset: u32, size: u32) -> Result<&mut [u8], String> {
@@ -141,4 +144,67 @@ fn mac(text: &str) -> Option<[u8; 6]> {
         *byte = u8::from_str_radix(parts.next()?, 16).ok()?;
     }
     parts.next().is_none().then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Types of C: `unsigned short`, `signed char`, an array of 16 bytes, and a structure of these.
+    fn types() -> Types {
+        let strings = b"\0unsigned short\0signed char\0s\0a\0b\0c\0";
+        let at = |name: &str| {
+            let text = [name.as_bytes(), &[0]].concat();
+            let found =
+                strings.windows(text.len() + 1).position(|part| part[0] == 0 && part[1..] == text[..]);
+            found.map_or(0, |position| position as u32 + 1)
+        };
+        let records: [&[u32]; 4] = [
+            &[at("unsigned short"), 1 << 24, 2, 16],
+            &[at("signed char"), 1 << 24, 1, 1 << 24 | 8],
+            &[0, 3 << 24, 0, 2, 1, 16],
+            &[at("s"), 4 << 24 | 3, 20, at("a"), 1, 0, at("b"), 2, 16, at("c"), 3, 24],
+        ];
+        let types: Vec<u8> = records.concat().iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let (length, names) = (types.len() as u32, strings.len() as u32);
+        let mut bytes = 0xeb9f_u16.to_ne_bytes().to_vec();
+        bytes.extend([1, 0]);
+        bytes.extend([24, 0, length, length, names].iter().flat_map(|word: &u32| word.to_ne_bytes()));
+        bytes.extend(types);
+        bytes.extend(strings);
+        Types::parse(bytes).expect("these are types")
+    }
+
+    fn encoded(data: &[Datum]) -> Result<Vec<u8>, String> {
+        encode(&types(), (20, Some(TypeId(4))), data)
+    }
+
+    #[test]
+    fn parts_become_bytes_in_their_order() {
+        use Datum::{Chain, Number, Text};
+        let address = Text("2001:db8::1".into());
+        let bytes = encoded(&[Chain(3), Number(u64::MAX), address]).unwrap();
+        assert_eq!(bytes[..3], [4, 0, 0xff]);
+        assert_eq!(bytes[3..8], [0x20, 0x01, 0x0d, 0xb8, 0]);
+        assert_eq!((bytes[18], bytes[19]), (1, 0));
+        let name = encoded(&[Number(1), Number(2), Text("eth0".into())]).unwrap();
+        assert_eq!(name[3..8], *b"eth0\0");
+        assert_eq!(encode(&types(), (8, None), &[Number(7)]).unwrap(), 7_u64.to_ne_bytes());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        use Datum::{Number, Text};
+        for (data, problem) in [
+            (vec![Number(70_000), Number(0)], "has the number 70000, for which 16 bits are too few"),
+            (vec![Number(1), Number(-129_i64 as u64)], "for which 8 bits are too few"),
+            (vec![Number(1), Number(1)], "has 2 parts, the map's have more"),
+            (vec![Text("x".into())], "has the text 'x' in the place of a number"),
+            (vec![Number(1), Text("x".into())], "has the text 'x' in the place of a number"),
+            (vec![Number(1), Number(1), Text("fc00::1".into()), Number(1)], "has 4 parts, the map's have 3"),
+        ] {
+            let error = encoded(&data).unwrap_err();
+            assert!(error.contains(problem), "{data:?}: {error}");
+        }
+    }
 }

@@ -47,3 +47,38 @@ pub fn find(scripts: &[PathBuf], defines: &[(String, String)]) -> Result<Attache
     }
     Ok(attached)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(lines: &str) -> Result<Attached, CliError> {
+        let folder = tempfile::tempdir().expect("there is room");
+        let script = folder.path().join("a.eclat");
+        let text = format!("from loaders.basic import a, b\n{lines}\n");
+        std::fs::write(&script, text).expect("there is room");
+        let defines = [("DEV".to_string(), "eth7".to_string())];
+        find(&[script, folder.path().join("none.eclat"), "b.lua".into()], &defines)
+    }
+
+    #[test]
+    fn scripts_say_where_they_are_attached() {
+        let attached = found(
+            "a.attach('DEV', 'xdpgeneric')\nb.attach('eth1', 'xdpgeneric')\na.attach(DEV, 'xdpgeneric')",
+        );
+        let interfaces = ["eth7", "eth1"].map(String::from).to_vec();
+        let expected = Attached { interfaces, mode: Some(RequestedMode::Generic) };
+        assert_eq!(attached.expect("it is fine"), expected);
+        assert_eq!(found("").expect("it is fine"), Attached::default());
+        assert_eq!(found("what is this").expect("loading it tells"), Attached::default());
+    }
+
+    #[test]
+    fn a_script_has_one_mode_and_no_cards() {
+        for lines in ["a.attach('x', 'xdp')\nb.attach('x', 'xdpdrv')", "a.attach('x', 'xdpoffload')"] {
+            let error = found(lines).expect_err(lines);
+            assert_eq!(error.code(), "MH0036");
+            assert!(error.diagnostic().help.is_some_and(|help| help.contains("--mode")));
+        }
+    }
+}

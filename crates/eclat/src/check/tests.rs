@@ -1,5 +1,6 @@
 use super::*;
 use crate::eval::{Machine, run};
+use crate::tree::{Datum, Mode};
 
 /// A packet, and what a chain may still do.
 struct Packet {
@@ -165,10 +166,36 @@ fn what_cannot_be_meant_is_refused() {
         ("f()", 1, "the chain 'f' calls itself"),
         ("g()", 1, "the chain 'f' calls itself"),
         ("ip6_sc()", 2, "'ip6_sc' is a loader, which starts chains and is called by none"),
-        ("return ip6_sc[map][1]", 2, "'ip6_sc' has no map 'map'"),
+        ("return fun[map][1]", 2, "'fun' has no map 'map'"),
+        ("return nowhere[map][1]", 2, "nothing is called 'nowhere'"),
     ] {
-        let source = format!("def f():\n  {lines}\ndef g():\n  f()\nfrom loaders.basic import ip6_sc\n");
+        let imports = "from loaders.basic import ip6_sc\nfrom lua.m import fun\n";
+        let source = format!("def f():\n  {lines}\ndef g():\n  f()\n{imports}");
         let error = checked(&source).expect_err(&source);
         assert_eq!((error.kind.to_string().as_str(), error.at.line), (message, line), "{source}");
+    }
+}
+
+#[test]
+fn maps_are_filled_and_loaders_attached() {
+    let source = "from loaders.basic import ip6_sc\nfrom programs.own import count\nN = 7\ndef f():\n  return count[hits][1, N]\n\
+        ip6_sc[m] = { (0, -1): (f), 'fc00::1': N }\nip6_sc.attach('eth0', 'xdpdrv')\n";
+    let chains = checked(source).expect(source);
+    let expected = [
+        [vec![Datum::Number(0), Datum::Number(u64::MAX)], vec![Datum::Chain(0)]],
+        [vec![Datum::Text("fc00::1".into())], vec![Datum::Number(7)]],
+    ];
+    assert_eq!((chains.contents[0].program, &chains.contents[0].entries[..]), (0, &expected[..]));
+    assert_eq!((chains.attachments[0].device.as_str(), chains.attachments[0].mode), ("eth0", Mode::Driver));
+    assert_eq!((chains.reads[0].program, chains.reads[0].parts), (1, 2));
+    for (line, message) in [
+        ("count.attach('eth0', 'xdp')", "'count' is no loader, and cannot be attached"),
+        ("ip6_sc.attach('eth0', 'tc')", "'tc' is no mode of attaching"),
+        ("ip6_sc[m] = { 1: g }", "nothing is called 'g'"),
+        ("ip6_sc[m] = { 1: 1 + 1 }", "a constant is a number"),
+        ("other[m] = { 1: 1 }", "nothing is called 'other'"),
+    ] {
+        let error = checked(&format!("{source}{line}\n")).expect_err(line);
+        assert_eq!(error.kind.to_string(), message);
     }
 }
