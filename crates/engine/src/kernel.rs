@@ -88,6 +88,7 @@ impl Kernel {
     ) -> Result<Kernel, EngineError> {
         let Compiled { module, object, .. } = compiled;
         crate::tables::fill(&program, module, kept)?;
+        crate::tables::fill_objects(&program, module)?;
         Ok(Kernel {
             program,
             entries: entries(object)?,

@@ -17,7 +17,15 @@ pub fn fill(program: &Program, module: &Module, kept: &dyn Fn(&str) -> bool) -> 
         let contents = table.contents.iter().map(|(key, value)| (key, value));
         SharedTable::open(program, module, table)?.load(contents)?;
     }
-    // What configures programs in C is what the script says now.
+    Ok(())
+}
+
+/// Puts what the script gives to maps of C objects into these, also where they were filled before: what configures programs in C is what the script
+/// says now.
+///
+/// # Errors
+/// `Install` for what does not fit, and for what the kernel refuses.
+pub fn fill_objects(program: &Program, module: &Module) -> Result<(), EngineError> {
     for filling in &module.fillings {
         let name = &module.map(filling.map).name;
         for [key, value] in &filling.entries {
