@@ -1,0 +1,6 @@
+-- What the chain gives for each frame.
+local xdp, eclat = require "xdp", require "eclat"
+local main = eclat.chain("monitor.eclat", "main")
+xdp.attach(function(pkt)
+  print(main(pkt, #pkt))
+end)

@@ -1,0 +1,19 @@
+/* A loader: starts the chain that entry 0 of the map `chains` names for packets of IPv6. All else passes, and so does everything while there is no
+ * such chain. */
+#include "../frame.h"
+
+bpf_map(chains, ARRAY, __u32, __u32, 1);
+
+__section("xdp_ip6")
+int ip6(struct xdp_md *ctx)
+{
+	const __u32 first = 0;
+	__u32 *chain = bpf_map_lookup_elem(&chains, &first);
+
+	if (chain && *chain && network(ctx, ETH_P_IPV6))
+		hike_chain_boostrap(ctx, *chain);
+	return XDP_PASS;
+}
+EXPORT_HIKE_MAP(ip6, chains);
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,17 @@
+/* destination(part): the packet's destination address of IPv6 as a number: its first 64 bits (part 0), or its last (1). 0 for packets that are none of IPv6. */
+#include "../frame.h"
+
+HIKE_PROG(destination)
+{
+	struct ipv6hdr *header = ip6_header(ctx);
+	__be64 halves[2];
+
+	if (!header)
+		return HIKE_XDP_VM;
+	memcpy(halves, &header->daddr, sizeof(halves));
+	HVM_RET = bpf_be64_to_cpu(HVM_ARG2 ? halves[1] : halves[0]);
+	return HIKE_XDP_VM;
+}
+EXPORT_HIKE_PROG_2(destination, __u8, part);
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
