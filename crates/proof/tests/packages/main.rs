@@ -1,12 +1,14 @@
 //! Moonhook's own packages: each program in C does what it does in Lua, and both do in the kernel what they do in user space.
 
 mod frames;
+mod random;
 
 use moonhook_engine::{Folders, RunningKernel};
 use moonhook_load::Options;
 use moonhook_packages::Sources;
 use moonhook_proof::corpus::Named;
 use moonhook_proof::outcome::Seen;
+use moonhook_proof::random::Random;
 use moonhook_proof::{Pair, ProofError, host};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +45,11 @@ fn scripts(is_lua: bool) -> TempDir {
 
 /// A script in both tiers and, with programs in C, in both forms.
 fn pair(script: &str, is_lua: bool) -> Result<Pair, ProofError> {
-    let mut pair = Pair::with_options(&scripts(is_lua).path().join(script), &options(is_lua))?;
+    pair_within(&scripts(is_lua), script, is_lua)
+}
+
+fn pair_within(folder: &TempDir, script: &str, is_lua: bool) -> Result<Pair, ProofError> {
+    let mut pair = Pair::with_options(&folder.path().join(script), &options(is_lua))?;
     match (pair.take_refused(), is_lua) {
         (None, false) => {}
         // Chains in general code call no functions in Lua.
@@ -54,8 +60,11 @@ fn pair(script: &str, is_lua: bool) -> Result<Pair, ProofError> {
     Ok(pair)
 }
 
-/// The script whose programs in Lua keep times in tables.
-const BY_THE_CLOCK: &str = "limits.lua";
+/// Scripts whose programs in Lua keep times in tables.
+const BY_THE_CLOCK: [&str; 2] = ["limits.lua", RANDOM];
+
+/// What calls the chain `random.eclat`.
+const RANDOM: &str = "random.lua";
 
 /// What frames got.
 #[derive(Default)]
@@ -70,14 +79,17 @@ struct Got {
 
 /// Runs frames through a script with programs in C, and with those in Lua; both do the same.
 fn equal(script: &str, frames: &[Named]) -> Result<Got, ProofError> {
-    let (mut c, mut lua) = (pair(script, false)?, pair(script, true)?);
+    equal_pairs(script, (pair(script, false)?, pair(script, true)?), frames)
+}
+
+fn equal_pairs(script: &str, (mut c, mut lua): (Pair, Pair), frames: &[Named]) -> Result<Got, ProofError> {
     let mut got = Got::default();
     for (name, frame) in frames {
         let of_c = c.run_named(frame, || name.clone())?;
         let of_lua = match lua.run_named(frame, || name.clone()) {
             // Tables of Lua are compared, too; when a packet came is never the same for both tiers.
             Err(ProofError::Differs { difference, .. })
-                if difference.part == "tables" && script == BY_THE_CLOCK =>
+                if difference.part == "tables" && BY_THE_CLOCK.contains(&script) =>
             {
                 difference.user
             }
@@ -141,6 +153,41 @@ fn segments_are_those_of_the_rfcs() -> Result<(), ProofError> {
             assert_eq!(seen.data, stage[1], "stage {number}, Lua: {is_lua}");
         }
         assert_eq!(stages.last(), stages.first());
+    }
+    Ok(())
+}
+
+/// The lines that fill maps in the scripts of these tests.
+fn contents() -> String {
+    let texts = ["ip6.eclat", "seg6.eclat"]
+        .map(|name| std::fs::read_to_string(here().join(name)).expect("it can be read"));
+    let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| line.contains("] = {"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn random_chains_do_the_same() -> Result<(), ProofError> {
+    if !host::kernel_available("random chains of packages") {
+        return Ok(());
+    }
+    let (count, first) = (host::setting("MOONHOOK_PACKAGES", 12), host::setting("MOONHOOK_PACKAGES_SEED", 1));
+    let mut frames = frames::all();
+    for seed in first..first + count {
+        let mut random = Random::new(seed);
+        let text = random::chain(&mut random, &contents());
+        let pair = |is_lua| {
+            let folder = scripts(is_lua);
+            let fills = |line: &&str| !(is_lua && line.contains("] = {"));
+            let chain: Vec<&str> = text.lines().filter(fills).collect();
+            std::fs::write(folder.path().join("random.eclat"), chain.join("\n")).expect("there is room");
+            pair_within(&folder, RANDOM, is_lua)
+        };
+        // Others for each chain.
+        let start = random.below(frames.len());
+        frames.rotate_left(start);
+        let pairs = (pair(false)?, pair(true)?);
+        equal_pairs(RANDOM, pairs, &frames[..200])
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
     }
     Ok(())
 }
