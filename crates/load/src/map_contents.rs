@@ -27,6 +27,9 @@ pub fn encode(types: &Types, (size, ty): (u32, Option<TypeId>), data: &[Datum]) 
 /// Types in types, at most: structures in files can be anything.
 const DEEPEST: usize = 16;
 
+/// Bytes of addresses: IPv4, MAC, IPv6.
+const ADDRESSES: [u32; 3] = [4, 6, 16];
+
 struct Writer<'a> {
     types: &'a Types,
     bytes: Vec<u8>,
@@ -59,8 +62,11 @@ impl<'a> Writer<'a> {
         let size = self.types.size(ty);
         match self.types.kind(ty) {
             Kind::Integer { bytes, .. } | Kind::Enumeration { bytes, .. } => self.integer(offset, bytes),
-            // An array can be any text, a structure an address.
-            Kind::Structure { .. } | Kind::Array { .. } if self.is_text(ty, size) => self.text(offset, size),
+            Kind::Structure { .. } | Kind::Array { .. }
+                if matches!(self.data.get(self.next), Some(Datum::Text(_))) && self.takes_text(ty) =>
+            {
+                self.text(offset, size)
+            }
             Kind::Structure { is_union, .. } => {
                 // A union is what it is called first.
                 let most = if is_union { 1 } else { usize::MAX };
@@ -83,10 +89,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn is_text(&self, ty: TypeId, size: u32) -> bool {
-        let is_array = matches!(self.types.kind(ty), Kind::Array { .. });
-        let is_next = matches!(self.data.get(self.next), Some(Datum::Text(_)));
-        is_next && (is_array || [4, 6, 16].contains(&size))
+    /// Whether a text stands for all of it: what has the size of an address, or an array of bytes. Else the text is for its first part.
+    fn takes_text(&self, ty: TypeId) -> bool {
+        let is_bytes = matches!(self.types.kind(ty), Kind::Array { of, .. } if self.types.size(of) == 1);
+        is_bytes || ADDRESSES.contains(&self.types.size(ty))
     }
 
     fn place(&mut self, offset: u32, size: u32) -> Result<&mut [u8], String> {

@@ -167,6 +167,20 @@ fn programs_need_packages() {
     assert_eq!(error.expect("it is refused").diagnostic().code, "MH0312");
 }
 
+/// In structures with other parts behind them, and in arrays of them.
+#[test]
+fn maps_are_filled_with_addresses() -> Result<(), ProofError> {
+    if !host::kernel_available("addresses in maps") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    let mut pair = Pair::with_options(&folder.path("addresses.eclat"), &own_options())?;
+    assert!(pair.take_refused().is_none());
+    let seen = pair.run(&[0; 64])?;
+    assert_eq!(seen.data[..5], [0xfc, 1, 7, 0xfd, 2]);
+    Ok(())
+}
+
 /// What is wrong with a script that is loaded with the packages of these tests.
 fn refused(name: &str, text: &str) -> Diagnostic {
     let folder = Folder::new();
