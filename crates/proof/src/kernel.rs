@@ -75,6 +75,7 @@ impl Kernel {
         let (module, choice) = (made.module, made.choice);
         let time = host::processor_time()?.saturating_sub(start);
         moonhook_engine::tables::fill(&program, &module, &|_| false)?;
+        moonhook_engine::tables::fill_objects(&program, &module)?;
         let entries = moonhook_engine::entries(&made.object)?;
         let decoder = Decoder::new(&module);
         let flows = moonhook_engine::set_flows(loaded, &module, (&program, &decoder), &settings)?;
