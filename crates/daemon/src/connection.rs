@@ -62,8 +62,10 @@ fn allowed(stream: &UnixStream) -> Result<(), DaemonError> {
 }
 
 fn answer(request: Request, shared: &Shared, client: ClientId) -> Answer {
-    let (reply, answer) = sync_channel(1);
-    shared.deliver(Delivery::Request(Pending { client, request, reply: Reply::new(reply) }));
+    let (sender, answer) = sync_channel(1);
+    // A client that has gone meanwhile needs no answer; the room in the channel is for this one.
+    let reply = Reply::new(move |answer| drop(sender.try_send(answer)));
+    shared.deliver(Delivery::Request(Pending { client, request, reply }));
     let unanswered = || DaemonError::Unavailable { what: "an answer of a script that is ending".to_string() };
     loop {
         match answer.recv_timeout(LOOK) {

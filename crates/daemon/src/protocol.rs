@@ -4,8 +4,8 @@ use crate::DaemonError;
 use moonhook_diagnostic::{Diagnostic, Place};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
-use std::sync::mpsc::SyncSender;
 
 /// The version of the protocol. A server refuses requests of another one.
 pub const VERSION: u32 = 1;
@@ -250,17 +250,22 @@ pub struct Pending {
 }
 
 /// Takes the answer to a request, on whatever thread. Dropped without one, the client is told so.
-#[derive(Debug)]
-pub struct Reply(SyncSender<Answer>);
+pub struct Reply(Box<dyn FnOnce(Answer) + Send>);
 
 impl Reply {
-    pub(crate) fn new(sender: SyncSender<Answer>) -> Reply {
-        Reply(sender)
+    /// Gives the answer to `take`, which must not wait. Where `take` is dropped, there will be none.
+    pub fn new(take: impl FnOnce(Answer) + Send + 'static) -> Reply {
+        Reply(Box::new(take))
     }
 
     pub fn send(self, answer: Answer) {
-        // A client that has gone meanwhile needs no answer; the room in the channel is for this one.
-        let _ = self.0.try_send(answer);
+        (self.0)(answer);
+    }
+}
+
+impl Debug for Reply {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Reply")
     }
 }
 

@@ -19,6 +19,7 @@ mod interface_watch;
 mod link;
 mod log;
 mod map;
+mod map_reader;
 mod messages;
 pub mod netns;
 mod patience;
@@ -50,6 +51,7 @@ pub use link::{
     Cgroup, FrameSource, Frames, KeptFrame, Link, Mode, Neighbour, Netfilter, RequestedMode, Site, Target,
 };
 pub use map::{DataSection, MapInfo};
+pub use map_reader::{MapReader, MapValue};
 pub use peer::{Peer, Sent, is_lost, sends_partial_checksums};
 pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};
 pub use privilege::{Capability, effective_capabilities};

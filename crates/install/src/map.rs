@@ -5,7 +5,7 @@
 
 use crate::arena::is_arena;
 use crate::{InstallError, Program};
-use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags};
+use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags, MapType};
 use serde::Serialize;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -260,15 +260,18 @@ fn info(map: &Map<'_>) -> MapInfo {
     }
 }
 
-/// libbpf's name of the type, which is what bpftool shows.
 fn type_name(map: &Map<'_>) -> String {
-    // SAFETY: the map's object is there for as long as `map`; libbpf returns null or a static string.
+    type_name_of(map.map_type())
+}
+
+/// libbpf's name of the type, which is what bpftool shows.
+pub(crate) fn type_name_of(map_type: MapType) -> String {
+    // SAFETY: libbpf returns null or a static string for any number.
     let name = unsafe {
-        let map_type = libbpf_sys::bpf_map__type(map.as_libbpf_object().as_ptr());
-        let name = libbpf_sys::libbpf_bpf_map_type_str(map_type);
+        let name = libbpf_sys::libbpf_bpf_map_type_str(map_type as u32);
         (!name.is_null()).then(|| std::ffi::CStr::from_ptr(name))
     };
-    name.map_or_else(|| format!("{:?}", map.map_type()), |name| name.to_string_lossy().into_owned())
+    name.map_or_else(|| format!("{map_type:?}"), |name| name.to_string_lossy().into_owned())
 }
 
 fn padded(value: &[u8]) -> Vec<u8> {

@@ -6,7 +6,7 @@ use crate::inherit::Inheritance;
 use moonhook_daemon::{Name, Reloaded};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Choice;
-use moonhook_install::{Peer, RequestedMode};
+use moonhook_install::{Peer, Program, RequestedMode};
 use moonhook_records::{Counters, Message};
 use std::path::PathBuf;
 
@@ -27,6 +27,10 @@ pub struct Attached<'a> {
 
 /// Who is told. Nothing here may wait: the session has other things to do. An error ends the session.
 pub trait Audience: Send {
+    /// These programs with their maps are the present ones from now on; the first ones are about to be attached.
+    fn installed(&mut self, _program: &Program) -> Result<(), SessionError> {
+        Ok(())
+    }
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError>;
     fn message(&mut self, message: &Message) -> Result<(), SessionError>;
     /// Counts up to now; `last`: there will be no others.

@@ -73,6 +73,7 @@ impl Session {
             timing,
         };
         self.publisher.publish(|| announce::reloaded_json(&reloaded));
+        self.audience.installed(&self.installed.kernel.program)?;
         self.audience.reloaded(&reloaded)?;
         Ok(reloaded)
     }
@@ -133,6 +134,7 @@ impl Session {
             maker.follow(&self.installed.kernel)?;
         }
         self.publisher.publish(|| announce::replaced_json(name, entries));
+        self.audience.installed(&self.installed.kernel.program)?;
         self.audience.replaced(name, entries)?;
         Ok(Replaced { entries, reloaded: None, update })
     }

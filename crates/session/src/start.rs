@@ -38,7 +38,7 @@ impl Session {
     pub fn start(
         mut options: Options,
         inbox: Arc<Inbox>,
-        audience: Box<dyn Audience>,
+        mut audience: Box<dyn Audience>,
         stop: &AtomicBool,
     ) -> Result<Option<Session>, SessionError> {
         let claim = claim(&options)?;
@@ -68,6 +68,7 @@ impl Session {
         interfaces.tell(&installed.kernel, options.netns.as_deref())?;
         let (mut frames, mut sockets) = (Frames::default(), Sockets::default());
         sockets.connect(&installed.kernel, &options, &mut frames, &inbox)?;
+        audience.installed(&installed.kernel.program)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         let peers = Peers::attach(&options, attachments.links(), &installed.kernel)?;
         if options.peer {
