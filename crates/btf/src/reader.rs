@@ -224,6 +224,25 @@ impl Types {
         }
     }
 
+    /// The name that an enumeration has for a number; of several the first.
+    pub fn enumerator(&self, id: TypeId, number: i64) -> Option<&str> {
+        let at = self.record(id)?;
+        let info = self.word(at + 4);
+        let size = match kind_of(info) {
+            kind::ENUM => 8,
+            kind::ENUM64 => 12,
+            _ => return None,
+        };
+        let of = |place: usize| match size {
+            8 if info >> 31 == 0 => i64::from(self.word(place + 4)),
+            8 => i64::from(self.word(place + 4) as i32),
+            _ => (u64::from(self.word(place + 8)) << 32 | u64::from(self.word(place + 4))) as i64,
+        };
+        let places = (0..(info & 0xffff) as usize).map(|index| at + HEAD + index * size);
+        let found = places.into_iter().find(|place| of(*place) == number)?;
+        Some(self.string(self.word(found)))
+    }
+
     /// Bytes of a value of the type; 0 where it has none.
     pub fn size(&self, mut id: TypeId) -> u32 {
         let mut count = 1u32;

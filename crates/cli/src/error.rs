@@ -11,6 +11,7 @@ use moonhook_install::InstallError;
 use moonhook_load::LoadError;
 use moonhook_packages::PackageError;
 use moonhook_records::RecordError;
+use moonhook_serve::ServeError;
 use moonhook_session::SessionError;
 use moonhook_specialise::LowerError;
 use moonhook_updates::{KeyError, UpdateError};
@@ -27,6 +28,8 @@ pub enum CliError {
     Capture(#[from] CaptureError),
     #[error(transparent)]
     User(#[from] UserError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     /// What the process of a running script answered.
     #[error("{}", .0.message)]
     Remote(Box<Failure>),
@@ -97,6 +100,7 @@ impl CliError {
             CliError::Session(error) => error.code(),
             CliError::Capture(error) => error.code(),
             CliError::User(error) => error.code(),
+            CliError::Serve(error) => crate::explain::known_code(error.code()),
             CliError::Remote(failure) => crate::explain::known_code(&failure.code),
             CliError::Package(error) => error.code(),
             CliError::NoPage { .. } => "MH0002",
@@ -123,6 +127,7 @@ impl CliError {
             CliError::Session(error) => return error.diagnostic(),
             CliError::Capture(error) => return error.diagnostic(),
             CliError::User(error) => return error.diagnostic(),
+            CliError::Serve(error) => return error.diagnostic(),
             CliError::Remote(failure) => return remote(failure),
             CliError::Package(error) => return error.diagnostic(),
             CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
@@ -155,6 +160,7 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Session(error) => error.exit(),
+            CliError::Serve(error) => error.exit(),
             CliError::User(_)
             | CliError::Attachment { .. }
             | CliError::Entry { .. }

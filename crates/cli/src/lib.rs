@@ -30,6 +30,7 @@ mod report;
 mod rule;
 mod run;
 mod send_update;
+mod serve;
 mod stop;
 mod table;
 mod terminal;
@@ -88,6 +89,7 @@ fn log_to_stderr(filter: Targets) {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Serve(serve::Arguments),
     List(list::Arguments),
     Reload(reload::Arguments),
     Exec(exec::Arguments),
@@ -112,6 +114,7 @@ impl Command {
     fn execute(&self, out: &mut dyn Write) -> Result<Exit, CliError> {
         match self {
             Command::Run(arguments) => run::run(arguments),
+            Command::Serve(arguments) => serve::serve(arguments),
             Command::List(arguments) => list::list(arguments, out),
             Command::Reload(arguments) => reload::reload(arguments, out),
             Command::Exec(arguments) => exec::exec(arguments, out),
@@ -151,7 +154,7 @@ impl Command {
             Command::Replay(arguments) => arguments.json,
             Command::Bench(arguments) => arguments.json,
             Command::Doctor(arguments) => arguments.json,
-            Command::Build(_) | Command::Dump(_) | Command::Explain(_) => false,
+            Command::Serve(_) | Command::Build(_) | Command::Dump(_) | Command::Explain(_) => false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `moonhook list`: the scripts that run.
 
 use crate::pins::PinOptions;
-use crate::remote::{RemoteOptions, ask};
+use crate::remote::{RemoteOptions, ServiceOptions, ask};
 use crate::{CliError, Exit};
 use moonhook_daemon::{Client, DaemonError, Listed, Name, Neighbours, Request, RuntimeFolder, Status};
 use std::io::Write;
@@ -17,11 +17,14 @@ process has left that was killed while it pinned, or what rules find of a `match
 Examples:
   moonhook list
   moonhook list --json | jq -r '.[].name'
+  moonhook list --remote http://127.0.0.1:50051         # those of a `moonhook serve`
 
 Exit codes: 0 listed, also if there are none, 3 a script cannot be asked")]
 pub struct Arguments {
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    service: ServiceOptions,
     #[command(flatten)]
     pins: PinOptions,
     /// One JSON array of objects
@@ -33,6 +36,21 @@ pub struct Arguments {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let (found, silent) = match arguments.service.connect()? {
+        Some(mut service) => (service.list()?, None),
+        None => found_here(arguments)?,
+    };
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        table(&found, out)?;
+    }
+    silent.map_or(Ok(Exit::Success), |error| if arguments.json { Ok(error.exit()) } else { Err(error) })
+}
+
+/// The scripts of this machine, and why one of them does not answer, if one does not.
+fn found_here(arguments: &Arguments) -> Result<(Vec<Status>, Option<CliError>), CliError> {
     let folder = arguments.remote.folder();
     // It goes with its last script, so that this is no error; it may be a slip of the pen as well.
     if arguments.remote.is_named() && !folder.path().exists() {
@@ -56,13 +74,7 @@ pub fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
     let left: Vec<Status> = left.filter(|status| status.pinned || !folder.is_claimed(&status.name)).collect();
     found.extend(left);
     found.sort_by(|a, b| a.name.cmp(&b.name));
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
-    } else {
-        table(&found, out)?;
-    }
-    silent.map_or(Ok(Exit::Success), |error| if arguments.json { Ok(error.exit()) } else { Err(error) })
+    Ok((found, silent))
 }
 
 /// `None` if the script has ended.

@@ -30,7 +30,16 @@ fn alias(text: &str) -> Result<(String, Vec<String>), String> {
 impl PackageOptions {
     /// Where scripts find their programs.
     pub fn folders(&self) -> Arc<dyn Packages> {
+        PackageOptions::of(self.sources())
+    }
+
+    pub fn sources(&self) -> Sources {
         let folders = self.packages.iter().map(|folder| absolute(folder)).collect();
-        Arc::new(Folders::new(Sources { folders, aliases: self.alias.clone() }))
+        Sources { folders, aliases: self.alias.clone() }
+    }
+
+    /// The programs that lie there.
+    pub fn of(sources: Sources) -> Arc<dyn Packages> {
+        Arc::new(Folders::new(sources))
     }
 }

@@ -1,7 +1,7 @@
 //! `moonhook reload`: replace what a running script does.
 
 use crate::options::absolute;
-use crate::remote::RemoteOptions;
+use crate::remote::{RemoteOptions, ServiceOptions};
 use crate::run::reloaded_text;
 use crate::{CliError, Exit};
 use moonhook_daemon::{Name, Reloaded, Request};
@@ -18,6 +18,7 @@ their values; the answer says what became of each. If anything fails, the presen
 Examples:
   moonhook reload filter               # its files have changed
   moonhook reload filter other.lua     # another script in its place
+  moonhook reload filter --remote http://127.0.0.1:50051
 
 Exit codes: 0 replaced, 1 script refused, 3 no such script or host, 4 bug in Moonhook; unless 0, nothing has changed")]
 pub struct Arguments {
@@ -31,6 +32,8 @@ pub struct Arguments {
     allow_read: Vec<PathBuf>,
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// One JSON object: tables, variables, times in microseconds
     #[arg(long)]
     pub json: bool,
@@ -41,8 +44,8 @@ pub fn reload(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
     let scripts = arguments.scripts.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
     let scripts = if scripts.is_empty() { None } else { Some(scripts) };
     let allow_read = arguments.allow_read.iter().map(|folder| absolute(folder)).collect();
-    let reloaded: Reloaded =
-        arguments.remote.ask(&arguments.name, &Request::Reload { scripts, allow_read })?;
+    let mut script = arguments.service.script(&arguments.remote, &arguments.name)?;
+    let reloaded: Reloaded = script.ask(&Request::Reload { scripts, allow_read })?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&reloaded).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

@@ -2,8 +2,9 @@
 
 use crate::CliError;
 use moonhook_daemon::{Client, Name, Request, RuntimeFolder};
+use moonhook_serve::Client as Service;
 use serde::de::DeserializeOwned;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where running scripts are found.
 #[derive(Clone, Debug, clap::Args)]
@@ -35,6 +36,66 @@ impl RemoteOptions {
     pub fn ask<T: DeserializeOwned>(&self, name: &Name, request: &Request) -> Result<T, CliError> {
         ask(&mut Client::connect(&self.folder(), name)?, request)
     }
+}
+
+/// A service that has the scripts, in the place of this machine's folder of sockets.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ServiceOptions {
+    /// The scripts of a service (`moonhook serve`), for example http://127.0.0.1:50051, with TLS https://…
+    #[arg(long = "remote", value_name = "URL", conflicts_with = "socket_dir")]
+    url: Option<String>,
+    /// A file whose first line is the service's token
+    #[arg(long, value_name = "FILE", requires = "url")]
+    token: Option<PathBuf>,
+    /// A certificate, as PEM, by which the service's is signed
+    #[arg(long, value_name = "FILE", requires = "url")]
+    ca: Option<PathBuf>,
+}
+
+impl ServiceOptions {
+    /// The service, if one is named.
+    pub fn connect(&self) -> Result<Option<Service>, CliError> {
+        let Some(url) = &self.url else { return Ok(None) };
+        let token = self.token.as_deref().map(token).transpose()?;
+        Ok(Some(Service::connect(url, token.as_deref(), self.ca.as_deref())?))
+    }
+
+    /// The script of that name, at the service or on this machine.
+    pub fn script(&self, remote: &RemoteOptions, name: &Name) -> Result<Script, CliError> {
+        Ok(match self.connect()? {
+            Some(service) => Script::OfService(Box::new(service), name.clone()),
+            None => Script::Own(Client::connect(&remote.folder(), name)?),
+        })
+    }
+}
+
+/// A script that runs somewhere, and can be asked.
+pub enum Script {
+    Own(Client),
+    OfService(Box<Service>, Name),
+}
+
+impl Script {
+    /// Asks; a refusal of the other side is the command's error.
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, CliError> {
+        match self {
+            Script::Own(client) => ask(client, request),
+            Script::OfService(service, name) => Ok(service.ask(name, request)?),
+        }
+    }
+}
+
+/// The first line of a file.
+pub fn token(path: &Path) -> Result<String, CliError> {
+    let unreadable = |source| CliError::Unreadable { path: path.to_path_buf(), source };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let line = text.lines().next().unwrap_or_default().trim();
+    // What cannot stand in a header cannot be brought by anybody.
+    if line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let empty = "its first line is no token of printable characters";
+        return Err(unreadable(std::io::Error::other(empty)));
+    }
+    Ok(line.to_string())
 }
 
 fn from_environment() -> Option<PathBuf> {

@@ -16,7 +16,7 @@ use moonhook_install::RequestedMode;
 use moonhook_session::{Inbox, Options, Session};
 use reporter::Reporter;
 pub use reporter::reloaded_text;
-use screen::Screen;
+pub use screen::{Screen, Stream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -196,7 +196,7 @@ impl Arguments {
 }
 
 /// A flag that Ctrl-C, SIGTERM and SIGHUP set.
-fn stop_on_signals() -> Result<Arc<AtomicBool>, CliError> {
+pub fn stop_on_signals() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))

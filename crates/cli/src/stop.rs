@@ -1,7 +1,7 @@
 //! `moonhook stop`: detach a running script.
 
 use crate::pins::PinOptions;
-use crate::remote::{RemoteOptions, ask};
+use crate::remote::{RemoteOptions, ServiceOptions, ask};
 use crate::{CliError, Exit};
 use moonhook_daemon::{Client, DaemonError, Name, Request};
 use std::io::Write;
@@ -12,6 +12,7 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   moonhook stop filter
+  moonhook stop filter --remote http://127.0.0.1:50051
 
 Exit codes: 0 stopped, 3 no such script, or it does not end")]
 pub struct Arguments {
@@ -19,6 +20,8 @@ pub struct Arguments {
     name: Name,
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    service: ServiceOptions,
     #[command(flatten)]
     pins: PinOptions,
     /// One JSON object
@@ -30,6 +33,20 @@ pub struct Arguments {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn stop(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
+    match arguments.service.connect()? {
+        Some(mut service) => service.ask::<()>(&arguments.name, &Request::Stop)?,
+        None => stop_here(arguments)?,
+    }
+    if arguments.json {
+        writeln!(out, "{}", serde_json::json!({ "stopped": arguments.name }))?;
+    } else {
+        writeln!(out, "stopped '{}'", arguments.name)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Ends a script of this machine, or removes what one has left.
+fn stop_here(arguments: &Arguments) -> Result<(), CliError> {
     let folder = arguments.remote.folder();
     match Client::connect(&folder, &arguments.name) {
         Ok(client) => end(client)?,
@@ -42,12 +59,7 @@ pub fn stop(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
             Ok(false) | Err(_) => return Err(error.into()),
         },
     }
-    if arguments.json {
-        writeln!(out, "{}", serde_json::json!({ "stopped": arguments.name }))?;
-    } else {
-        writeln!(out, "stopped '{}'", arguments.name)?;
-    }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Has the process detach its program and end.

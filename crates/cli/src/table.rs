@@ -4,11 +4,11 @@ mod file;
 mod listing;
 mod titles;
 
-use crate::remote::{RemoteOptions, ask};
+use crate::remote::{RemoteOptions, Script, ServiceOptions};
 use crate::run::reloaded_text;
 use crate::{CliError, Exit};
 use listing::Listing;
-use moonhook_daemon::{Client, Dumped, Name, Replaced, Request, TableInfo, TableOperation};
+use moonhook_daemon::{Dumped, Name, Replaced, Request, TableInfo, TableOperation};
 use moonhook_daemon::{json_text, shown, word};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -37,6 +37,7 @@ Examples:
   moonhook table filter names load blocklist.txt         # these and no others from now on
   moonhook table filter names load more.txt --add
   moonhook table filter counts dump --csv > counts.csv
+  moonhook table filter counts dump --remote http://127.0.0.1:50051
 
 Exit codes: 0 done, 1 no such table or entry, or the table cannot take the value, 2 usage, 3 no such script or file")]
 pub struct Arguments {
@@ -53,6 +54,8 @@ pub struct Arguments {
     value: Option<String>,
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// JSON: one document, or for `dump` one array [KEY, VALUE] a line
     #[arg(long)]
     pub json: bool,
@@ -76,8 +79,8 @@ enum Operation {
 
 pub fn table(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let operation = arguments.operation();
-    let mut client = Client::connect(&arguments.remote.folder(), &arguments.name)?;
-    let mut command = Command { arguments, client: &mut client, out };
+    let mut script = arguments.service.script(&arguments.remote, &arguments.name)?;
+    let mut command = Command { arguments, script: &mut script, out };
     match (&arguments.table, operation?) {
         (None, _) => command.list(),
         (Some(table), None) => command.describe(table),
@@ -114,17 +117,17 @@ impl Arguments {
 
 struct Command<'a> {
     arguments: &'a Arguments,
-    client: &'a mut Client,
+    script: &'a mut Script,
     out: &'a mut dyn Write,
 }
 
 impl Command<'_> {
     fn ask(&mut self, table: &str, operation: TableOperation) -> Result<Value, CliError> {
-        ask(self.client, &Request::Table { table: table.to_string(), operation })
+        self.script.ask(&Request::Table { table: table.to_string(), operation })
     }
 
     fn list(&mut self) -> Result<Exit, CliError> {
-        let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
+        let tables: Vec<TableInfo> = self.script.ask(&Request::Tables)?;
         if self.arguments.json {
             let text = serde_json::to_string_pretty(&tables).map_err(std::io::Error::from)?;
             writeln!(self.out, "{text}")?;
@@ -138,7 +141,7 @@ impl Command<'_> {
 
     fn describe(&mut self, table: &str) -> Result<Exit, CliError> {
         let count = self.ask(table, TableOperation::Count)?;
-        let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
+        let tables: Vec<TableInfo> = self.script.ask(&Request::Tables)?;
         let Some(info) = TableInfo::named(tables, table) else { return Ok(Exit::Refused) };
         if self.arguments.json {
             let mut line = serde_json::to_value(&info).map_err(std::io::Error::from)?;
@@ -187,7 +190,7 @@ impl Command<'_> {
     }
 
     fn load(&mut self, table: &str, path: PathBuf) -> Result<Exit, CliError> {
-        let tables: Vec<TableInfo> = ask(self.client, &Request::Tables)?;
+        let tables: Vec<TableInfo> = self.script.ask(&Request::Tables)?;
         let info = TableInfo::named(tables, table);
         let mut entries = file::Entries::open(path, info)?;
         let progress = entries.progress();

@@ -99,6 +99,23 @@ const LAYERS: &[(&str, &[&str])] = &[
             "user",
         ],
     ),
+    (
+        "serve",
+        &[
+            "btf",
+            "daemon",
+            "diagnostic",
+            "eclat",
+            "engine",
+            "hook",
+            "install",
+            "link",
+            "load",
+            "packages",
+            "records",
+            "session",
+        ],
+    ),
 ];
 
 /// Who may use all of them, and is used by nobody: people's and tests' ways in.

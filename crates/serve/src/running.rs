@@ -1,0 +1,137 @@
+//! One script that runs: a session on a thread of its own, asked without waiting for it.
+
+use crate::ServeError;
+use crate::limits::within;
+use crate::listener::Listener;
+use crate::recorder::Recorder;
+use crate::spec::Spec;
+use moonhook_daemon::{Answer, ClientId, DaemonError, Delivery, Pending, Reply, Request};
+use moonhook_session::{Inbox, Options, Session, SessionError, threads};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::{oneshot, watch};
+
+/// A script that runs, or is about to.
+pub struct Running {
+    inbox: Arc<Inbox>,
+    stop: Arc<AtomicBool>,
+    ended: watch::Receiver<bool>,
+    pub recorder: Arc<Recorder>,
+    pub spec: Spec,
+    /// The files of its scripts.
+    pub scripts: Mutex<Vec<PathBuf>>,
+}
+
+/// What a thread is to do.
+pub struct Task {
+    pub options: Options,
+    pub listener: Listener,
+    pub spec: Spec,
+    /// Called at the end; with what came of it if the script has run.
+    pub end: Box<dyn FnOnce(Option<Result<(), SessionError>>) + Send>,
+}
+
+/// Connections of sockets are counted upwards.
+static CLIENTS: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Who asks: what one has begun (a list for a table), no other one adds to.
+pub fn client() -> ClientId {
+    ClientId(CLIENTS.fetch_sub(1, Ordering::Relaxed))
+}
+
+impl Running {
+    /// Begins; the receiver is told when the script is attached, or why not.
+    ///
+    /// # Errors
+    /// Where the system gives no more threads.
+    pub fn start(
+        task: Task,
+    ) -> Result<(Arc<Running>, oneshot::Receiver<Result<(), ServeError>>), ServeError> {
+        let Task { options, listener, spec, end } = task;
+        let (tell_start, started) = oneshot::channel();
+        let (tell_end, ended) = watch::channel(false);
+        let running = Arc::new(Running {
+            inbox: Arc::default(),
+            stop: Arc::default(),
+            ended,
+            recorder: Arc::clone(&listener.recorder),
+            spec,
+            scripts: Mutex::new(options.scripts.clone()),
+        });
+        let (inbox, stop) = (Arc::clone(&running.inbox), Arc::clone(&running.stop));
+        threads::start("script", move || {
+            let outcome = threads::guarded(|| {
+                match Session::start(options, inbox, Box::new(listener), &stop) {
+                    Ok(Some(session)) => {
+                        let _ = tell_start.send(Ok(()));
+                        session.run(&stop).map(Some)
+                    }
+                    // It was stopped before.
+                    Ok(None) => Ok(None),
+                    Err(error) => {
+                        let _ = tell_start.send(Err(error.into()));
+                        Ok(None)
+                    }
+                }
+            });
+            end(outcome.transpose().map(|outcome| outcome.map(|()| ())));
+            let _ = tell_end.send(true);
+        })?;
+        Ok((running, started))
+    }
+
+    /// Asks the session.
+    ///
+    /// # Errors
+    /// `TooLong`; what it answers, also that it is ending.
+    pub async fn ask(
+        &self,
+        client: ClientId,
+        request: Request,
+        limit: Duration,
+    ) -> Result<serde_json::Value, ServeError> {
+        let (sender, answer) = oneshot::channel::<Answer>();
+        let reply = Reply::new(move |answer| drop(sender.send(answer)));
+        self.inbox.deliver(Delivery::Request(Pending { client, request, reply }));
+        let unanswered = || DaemonError::Unavailable { what: "an answer of a script that is ending".into() };
+        let answered = async { Ok(answer.await.map_err(|_| unanswered())??) };
+        within((limit, "the script's answer"), answered).await
+    }
+
+    /// There are no more requests of that client.
+    pub fn leave(&self, client: ClientId) {
+        self.inbox.deliver(Delivery::Gone(client));
+    }
+
+    /// Has it end, without waiting; what is pinned stays.
+    pub fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// `TooLong`.
+    pub async fn ended(&self, limit: Duration) -> Result<(), ServeError> {
+        let mut ended = self.ended.clone();
+        let gone = async {
+            // Where the thread is gone without a word, it has ended as well.
+            let _ = ended.wait_for(|ended| *ended).await;
+            Ok(())
+        };
+        within((limit, "the script's end"), gone).await
+    }
+
+    /// As [`Running::ended`], for who is in no runtime; says whether it has ended.
+    pub fn wait(&self, deadline: Instant) -> bool {
+        while !*self.ended.borrow() && self.ended.has_changed().is_ok() {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}

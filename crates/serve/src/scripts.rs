@@ -1,0 +1,412 @@
+//! The scripts that run: started, replaced, asked and stopped, by their names. Changes of one script come one after the other.
+
+use crate::ServeError;
+use crate::config::Config;
+use crate::events::Events;
+use crate::limits::{self, Limits, turn, within};
+use crate::listener::Listener;
+use crate::maps::Maps;
+use crate::recorder::Recorder;
+use crate::running::{Running, Task, client};
+use crate::spec::Spec;
+use crate::spool::{Files, Source, Spool};
+use moonhook_daemon::{DaemonError, Name, Reloaded, Request, Status};
+use moonhook_session::SessionError;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+/// All scripts. Clones are the same.
+#[derive(Clone)]
+pub struct Scripts(Arc<Inner>);
+
+struct Inner {
+    config: Arc<Config>,
+    running: Mutex<BTreeMap<Name, Arc<Running>>>,
+    /// Who changes the script of a name.
+    changing: Mutex<BTreeMap<Name, Arc<tokio::sync::Mutex<()>>>>,
+    maps: Arc<Maps>,
+    events: Events,
+    spool: Spool,
+    limits: Limits,
+}
+
+/// A script that is to run.
+pub struct Load {
+    pub name: Name,
+    pub sources: Vec<Source>,
+    pub spec: Spec,
+    /// One of that name gives way.
+    pub replace: bool,
+}
+
+/// Calls of `Status` that a list waits for.
+const LIST: Duration = Duration::from_secs(3);
+
+impl Scripts {
+    /// # Errors
+    /// `Folder`.
+    pub fn new(config: Arc<Config>) -> Result<Scripts, ServeError> {
+        let spool = Spool::open(&config.state)?;
+        if !config.pin {
+            spool.clear();
+        }
+        Ok(Scripts(Arc::new(Inner {
+            config,
+            running: Mutex::default(),
+            changing: Mutex::default(),
+            maps: Arc::default(),
+            events: Events::default(),
+            spool,
+            limits: Limits::default(),
+        })))
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub fn maps(&self) -> Arc<Maps> {
+        Arc::clone(&self.0.maps)
+    }
+
+    pub fn events(&self) -> &Events {
+        &self.0.events
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<Name, Arc<Running>>> {
+        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn count(&self) -> usize {
+        self.running().len()
+    }
+
+    /// # Errors
+    /// `NoScript`.
+    pub fn find(&self, name: &Name) -> Result<Arc<Running>, ServeError> {
+        let running = self.running();
+        running.get(name).map(Arc::clone).ok_or_else(|| ServeError::NoScript {
+            name: name.to_string(),
+            running: running.keys().map(Name::to_string).collect(),
+        })
+    }
+
+    /// Starts what there is at the beginning: scripts of the folder, and what an earlier service has left. Those that are refused are named
+    /// in the log, and the others run.
+    pub async fn start_all(&self) {
+        let mut all: Vec<(Name, Vec<PathBuf>, Result<Spec, ServeError>)> = Vec::new();
+        if let Some(folder) = &self.0.config.scripts {
+            match found(folder) {
+                Ok(paths) => all.extend(paths.into_iter().map(|path| {
+                    let spec = spec_of(&path);
+                    (Name::of_script(&path), vec![path], spec)
+                })),
+                Err(error) => self.0.config.log.line(&error.diagnostic().line()),
+            }
+        }
+        all.extend(self.0.spool.left().into_iter().map(|(name, paths, spec)| (name, paths, Ok(spec))));
+        for (name, paths, spec) in all {
+            let started = match spec {
+                Ok(spec) => self.change(&name, self.start(&name, paths, spec)).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = started {
+                self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
+            }
+        }
+    }
+
+    /// Runs a script, in the place of one of that name if there is one and it may be replaced; says whether it was.
+    ///
+    /// # Errors
+    /// Anything; what ran before runs.
+    pub async fn load(&self, load: Load) -> Result<bool, ServeError> {
+        let scripts = self.clone();
+        // A client that has gone does not leave half of a change behind.
+        let done = tokio::spawn(async move {
+            let name = load.name.clone();
+            scripts.change(&name, scripts.load_now(load)).await
+        });
+        done.await.map_err(|error| SessionError::Panicked { problem: error.to_string() })?
+    }
+
+    async fn load_now(&self, load: Load) -> Result<bool, ServeError> {
+        let Load { name, sources, spec, replace } = load;
+        let present = self.running().get(&name).map(Arc::clone);
+        if present.is_some() && !replace {
+            return Err(DaemonError::NameTaken { name, pid: None }.into());
+        }
+        let files = self.0.spool.write(&name, &sources)?;
+        let Some(present) = present else {
+            let started = self.start(&name, files.scripts.clone(), spec.clone()).await;
+            return self.keep(&name, files, &spec, started).map(|()| false);
+        };
+        let done = if present.spec == spec {
+            self.reload_now(&present, Some(files.scripts.clone())).await.map(|_| ())
+        } else {
+            self.exchange(&name, &present, files.scripts.clone(), spec.clone()).await
+        };
+        self.keep(&name, files, &spec, done).map(|()| true)
+    }
+
+    /// Keeps the files of a script that runs.
+    fn keep(
+        &self,
+        name: &Name,
+        files: Files,
+        spec: &Spec,
+        done: Result<(), ServeError>,
+    ) -> Result<(), ServeError> {
+        match done {
+            Ok(()) => self.0.spool.keep(name, files, spec),
+            Err(error @ ServeError::TooLong { .. }) => {
+                files.leave();
+                Err(error)
+            }
+            error => error,
+        }
+    }
+
+    /// Another script with other interfaces or settings cannot take the place of one between two packets: that one ends, and starts again if the
+    /// other one is refused.
+    async fn exchange(
+        &self,
+        name: &Name,
+        present: &Arc<Running>,
+        scripts: Vec<PathBuf>,
+        spec: Spec,
+    ) -> Result<(), ServeError> {
+        let before = present.scripts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.end(present).await?;
+        let started = self.start(name, scripts, spec).await;
+        if started.is_err()
+            && let Err(error) = self.start(name, before, present.spec.clone()).await
+        {
+            self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
+        }
+        started
+    }
+
+    /// Compiles a script again, of other texts if there are some.
+    ///
+    /// # Errors
+    /// `NoScript`; what is wrong with the script, and the present program goes on.
+    pub async fn reload(&self, name: &Name, sources: Vec<Source>) -> Result<Reloaded, ServeError> {
+        let (scripts, name) = (self.clone(), name.clone());
+        let done = tokio::spawn(async move {
+            let work = async {
+                let running = scripts.find(&name)?;
+                if sources.is_empty() {
+                    return scripts.reload_now(&running, None).await;
+                }
+                let files = scripts.0.spool.write(&name, &sources)?;
+                let reloaded = scripts.reload_now(&running, Some(files.scripts.clone())).await;
+                let outcome = reloaded.as_ref().map(|_| ()).map_err(|_| ());
+                match outcome {
+                    Ok(()) => scripts.0.spool.keep(&name, files, &running.spec)?,
+                    Err(()) if matches!(reloaded, Err(ServeError::TooLong { .. })) => files.leave(),
+                    Err(()) => {}
+                }
+                reloaded
+            };
+            scripts.change(&name, work).await
+        });
+        done.await.map_err(|error| SessionError::Panicked { problem: error.to_string() })?
+    }
+
+    async fn reload_now(
+        &self,
+        running: &Running,
+        scripts: Option<Vec<PathBuf>>,
+    ) -> Result<Reloaded, ServeError> {
+        running.recorder.begin();
+        let request = Request::Reload { scripts: scripts.clone(), allow_read: Vec::new() };
+        let answer = running.ask(client(), request, limits::LOAD).await?;
+        if let Some(scripts) = scripts {
+            *running.scripts.lock().unwrap_or_else(PoisonError::into_inner) = scripts;
+        }
+        parsed(answer)
+    }
+
+    /// Detaches a script and forgets it.
+    ///
+    /// # Errors
+    /// `NoScript`, `TooLong`.
+    pub async fn stop(&self, name: &Name) -> Result<(), ServeError> {
+        let (scripts, name) = (self.clone(), name.clone());
+        let done = tokio::spawn(async move {
+            let work = async {
+                let running = scripts.find(&name)?;
+                scripts.end(&running).await?;
+                scripts.0.spool.remove(&name);
+                Ok(())
+            };
+            scripts.change(&name, work).await
+        });
+        done.await.map_err(|error| SessionError::Panicked { problem: error.to_string() })?
+    }
+
+    /// Pins of it go, too.
+    async fn end(&self, running: &Running) -> Result<(), ServeError> {
+        match running.ask(client(), Request::Stop, limits::STOP).await {
+            // It has ended by itself meanwhile.
+            Ok(_) | Err(ServeError::Other(..)) => running.ended(limits::STOP).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does what changes the script of a name when nobody else does.
+    async fn change<T>(
+        &self,
+        name: &Name,
+        work: impl Future<Output = Result<T, ServeError>>,
+    ) -> Result<T, ServeError> {
+        let own = {
+            let mut changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            changing.retain(|_, turns| Arc::strong_count(turns) > 1);
+            Arc::clone(changing.entry(name.clone()).or_default())
+        };
+        let waited = within((limits::LOAD, "another change of the script"), async { Ok(own.lock().await) });
+        let _own = waited.await?;
+        let _turn = turn(&self.0.limits.loads, (limits::LOAD, "scripts are being compiled")).await?;
+        work.await
+    }
+
+    async fn start(&self, name: &Name, scripts: Vec<PathBuf>, spec: Spec) -> Result<(), ServeError> {
+        if self.count() >= limits::SCRIPTS {
+            return Err(ServeError::Crowded { what: "scripts" });
+        }
+        let mut settings = self.0.config.settings.clone();
+        settings.load.defines = spec.define.clone().into_iter().collect();
+        let recorder = Arc::new(Recorder::new(Arc::clone(&settings.load.packages)));
+        let config = Config { settings, ..(*self.0.config).clone() };
+        let options = spec.options(&config, (name, &scripts), &recorder);
+        let listener = Listener {
+            name: name.clone(),
+            config: Arc::clone(&self.0.config),
+            recorder,
+            maps: self.maps(),
+            events: self.events().clone(),
+        };
+        let (inner, ended) = (self.clone(), name.clone());
+        let end = Box::new(move |outcome| inner.has_ended(&ended, outcome));
+        let (running, started) = Running::start(Task { options, listener, spec, end })?;
+        let told = async {
+            // Where nobody tells, the thread has panicked, which its end is told of.
+            started.await.unwrap_or_else(|_| Err(stopped()))
+        };
+        match within((limits::LOAD, "compiling the script"), told).await {
+            Ok(()) => {
+                self.running().insert(name.clone(), Arc::clone(&running));
+                // One that has ended by itself meanwhile did not find itself there.
+                if running.wait(Instant::now()) {
+                    self.running().remove(name);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                running.end();
+                // The next one of that name needs the name, and what was attached.
+                let _ = running.ended(limits::STOP).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// On the script's thread, at its end.
+    fn has_ended(&self, name: &Name, outcome: Option<Result<(), SessionError>>) {
+        self.0.maps.remove(name);
+        let Some(outcome) = outcome else { return };
+        self.running().remove(name);
+        let problem = outcome.err().map(|error| error.diagnostic().line());
+        let line = problem.as_ref().map_or("ended".to_string(), |problem| format!("ended: {problem}"));
+        self.0.config.log.line(&format!("{name}: {line}"));
+        self.events().tell(name, || json!({ "type": "ended", "problem": problem }));
+    }
+
+    /// What each script answers about itself; those that do not are left out.
+    pub async fn list(&self) -> Vec<Status> {
+        let all: Vec<Arc<Running>> = self.running().values().map(Arc::clone).collect();
+        let mut asked = JoinSet::new();
+        for running in all {
+            asked.spawn(async move { parsed(running.ask(client(), Request::Status, LIST).await?) });
+        }
+        let answers = asked.join_all().await;
+        let mut found: Vec<Status> = answers.into_iter().filter_map(Result::ok).collect();
+        found.sort_by(|a: &Status, b: &Status| a.name.cmp(&b.name));
+        found
+    }
+
+    /// Ends all scripts; what is pinned stays attached. To be called outside of a runtime.
+    pub fn end_all(&self) {
+        let all: Vec<Arc<Running>> = self.running().values().map(Arc::clone).collect();
+        all.iter().for_each(|running| running.end());
+        let deadline = Instant::now() + limits::STOP;
+        for running in &all {
+            // One that does not end is left behind with its thread.
+            let _ = running.wait(deadline);
+        }
+        if !self.0.config.pin {
+            self.0.spool.clear();
+        }
+    }
+}
+
+fn stopped() -> ServeError {
+    DaemonError::Unavailable { what: "a script that was stopped".to_string() }.into()
+}
+
+/// What a session has answered.
+pub fn parsed<T: serde::de::DeserializeOwned>(answer: serde_json::Value) -> Result<T, ServeError> {
+    let wrong = |error: serde_json::Error| SessionError::Panicked { problem: error.to_string() };
+    Ok(serde_json::from_value(answer).map_err(wrong)?)
+}
+
+/// The scripts of a folder, by name.
+fn found(folder: &Path) -> Result<Vec<PathBuf>, ServeError> {
+    let entries = std::fs::read_dir(folder).map_err(ServeError::folder(folder))?;
+    let is_script = |path: &PathBuf| path.extension().is_some_and(|end| end == "lua" || end == "eclat");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_script).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// What the file beside a script says, and the script itself.
+fn spec_of(path: &Path) -> Result<Spec, ServeError> {
+    let mut spec = Spec::read(&path.with_extension("toml"))?;
+    let text = std::fs::read_to_string(path).map_err(ServeError::folder(path))?;
+    let defines: Vec<(String, String)> = spec.define.clone().into_iter().collect();
+    spec.complete(&path.to_string_lossy(), &moonhook_eclat::defined(text, &defines))?;
+    Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_scripts_with_what_is_said_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("b.lua", ""),
+            ("b.toml", "interfaces = [\"eth7\"]"),
+            ("a.eclat", "from loaders.basic import l\nl.attach('DEV', 'xdp')\ndef main():\n    return 0\n"),
+            ("a.toml", "[define]\nDEV = \"eth8\""),
+            ("notes.txt", ""),
+        ] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let paths = found(folder.path()).unwrap();
+        let specs: Vec<Spec> = paths.iter().map(|path| spec_of(path).unwrap()).collect();
+        assert_eq!(specs.iter().map(|spec| spec.interfaces.join("")).collect::<Vec<_>>(), ["eth8", "eth7"]);
+        assert_eq!(found(Path::new("/nowhere")).unwrap_err().code(), "MH1015");
+    }
+}
