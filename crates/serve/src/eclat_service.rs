@@ -4,7 +4,7 @@ use crate::ServeError;
 use crate::limits::{self, aside, turn};
 use crate::proto::eclat::eclat_server::Eclat;
 use crate::proto::eclat::{Entry, Map, Nothing, Outcome, Package, Script};
-use crate::scripts::{Load, Scripts};
+use crate::scripts::{Load, Replace, Scripts};
 use crate::spec::Spec;
 use crate::spool::Source;
 use moonhook_daemon::Name;
@@ -65,7 +65,10 @@ impl EclatService {
         spec.complete(&file, &text)?;
         let to = spec.interfaces.join(", ");
         let sources = vec![Source { name: file, text }];
-        let replaced = self.scripts.load(Load { name: name.clone(), sources, spec, replace: true }).await?;
+        // The same script at another device is another one: nobody has said that the first is to end.
+        let name = self.scripts.name_for(&name, &spec);
+        let load = Load { name: name.clone(), sources, spec, replace: Replace::Same };
+        let replaced = self.scripts.load(load).await?;
         let done = if replaced { "replaced" } else { "attached" };
         Ok(format!("'{name}' is {done} ({to})"))
     }

@@ -21,7 +21,7 @@ mod listener;
 mod maps;
 mod pinned;
 mod privileges;
-mod proto;
+pub mod proto;
 mod recorder;
 mod running;
 mod scripts;

@@ -121,7 +121,8 @@ mod tests {
             assert_eq!(turn(&turns, limit).await.unwrap_err().code(), "MH1011");
             drop(first);
             assert!(turn(&turns, limit).await.is_ok());
-            let panicking = aside::<()>(limit, || panic!("no")).await.unwrap_err();
+            let long = (Duration::from_secs(20), "it");
+            let panicking = aside::<()>(long, || panic!("no")).await.unwrap_err();
             assert_eq!(panicking.code(), "MH0022");
         });
     }

@@ -27,6 +27,9 @@ pub struct ScriptMap {
     value: Option<TypeId>,
 }
 
+/// What the names of maps begin with that are the virtual machine's in HIKe, and ours here: all programs share them.
+const OWN: &str = "hvm_";
+
 /// The maps of all scripts.
 #[derive(Default)]
 pub struct Maps {
@@ -112,7 +115,7 @@ impl ScriptMap {
     pub fn all(asked: &[Asked], program: &Program) -> Result<Vec<Arc<ScriptMap>>, InstallError> {
         let mut all = Vec::new();
         for (number, Asked { package, program: name, object }) in asked.iter().enumerate() {
-            for map in &object.maps {
+            for map in object.maps.iter().filter(|map| !map.name.starts_with(OWN)) {
                 // Where several objects have maps of one name, or we do, the object's number is in front.
                 let names = [format!("c{number}_{}", map.name), map.name.clone()];
                 let Some(own) = names.iter().find(|own| program.has_map(own)) else { continue };

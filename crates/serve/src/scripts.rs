@@ -39,8 +39,17 @@ pub struct Load {
     pub name: Name,
     pub sources: Vec<Source>,
     pub spec: Spec,
-    /// One of that name gives way.
-    pub replace: bool,
+    pub replace: Replace,
+}
+
+/// Whether a script that runs under the name gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replace {
+    Never,
+    /// Where the same is said of both, so that no packet is lost.
+    Same,
+    /// Also one with other interfaces or settings, which ends first.
+    Any,
 }
 
 /// Calls of `Status` that a list waits for.
@@ -99,6 +108,13 @@ impl Scripts {
         })
     }
 
+    /// The name for a script that is called so: that of the one of which the same is said, or else one that is free.
+    pub fn name_for(&self, name: &Name, spec: &Spec) -> Name {
+        let running = self.running();
+        let fits = |name: &Name| running.get(name).is_none_or(|present| present.spec == *spec);
+        (1..).map(|number| name.numbered(number)).find(fits).unwrap_or_else(|| name.clone())
+    }
+
     /// Starts what there is at the beginning: scripts of the folder, and what an earlier service has left. Those that are refused are named
     /// in the log, and the others run.
     pub async fn start_all(&self) {
@@ -141,7 +157,12 @@ impl Scripts {
     async fn load_now(&self, load: Load) -> Result<bool, ServeError> {
         let Load { name, sources, spec, replace } = load;
         let present = self.running().get(&name).map(Arc::clone);
-        if present.is_some() && !replace {
+        let stays = present.as_ref().is_some_and(|present| match replace {
+            Replace::Never => true,
+            Replace::Same => present.spec != spec,
+            Replace::Any => false,
+        });
+        if stays {
             return Err(DaemonError::NameTaken { name, pid: None }.into());
         }
         let files = self.0.spool.write(&name, &sources)?;

@@ -7,7 +7,7 @@ use crate::limits;
 use crate::proto::v1;
 use crate::proto::v1::moonhook_server::Moonhook;
 use crate::running::client;
-use crate::scripts::{Load, Scripts, parsed};
+use crate::scripts::{Load, Replace, Scripts, parsed};
 use moonhook_daemon::{Request as Asked, Status as ScriptStatus, TableInfo};
 use std::pin::Pin;
 use std::time::Instant;
@@ -63,7 +63,8 @@ fn json(value: &impl serde::Serialize) -> String {
 impl Moonhook for Service {
     async fn load(&self, request: Request<v1::LoadRequest>) -> Answer<v1::LoadResponse> {
         let request = request.into_inner();
-        let (name, replace) = (name_of_load(&request)?, request.replace);
+        let name = name_of_load(&request)?;
+        let replace = if request.replace { Replace::Any } else { Replace::Never };
         let spec = spec(&request)?;
         let sources = request.scripts.into_iter().map(source).collect();
         let replaced = self.scripts.load(Load { name: name.clone(), sources, spec, replace }).await?;
