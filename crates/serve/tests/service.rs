@@ -56,7 +56,7 @@ fn a_script_is_loaded_asked_replaced_and_stopped() {
         let taken = served.runtime.block_on(moonhook.load(load(SCRIPT, false))).unwrap_err();
         assert_eq!(taken.code(), tonic::Code::AlreadyExists);
         let refused = served.runtime.block_on(moonhook.load(load("x = = 1", true))).unwrap_err();
-        assert_eq!(refused.metadata().get("moonhook-code").unwrap(), "MH0101");
+        assert_eq!(refused.metadata().get("moonhook-code").unwrap(), "MH0102");
         assert!(refused.message().contains("count.lua:1"), "{}", refused.message());
         wait_for(&json!(3), || get(&served, "4626"));
         // The table goes on in one that takes its place.

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# `moonhook serve` as a process: few privileges, commands by `--remote`, pins, a socket that is given, an end that leaves nothing.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common"
+
+begin serve
+need_bpffs
+local_pair
+ip -n "$NETNS" link set lo up
+mkdir "$WORK/scripts"
+cat >"$WORK/scripts/count.lua" <<'LUA'
+local hits = map{key = "int", value = "int", capacity = 100}
+require("xdp").attach(function(pkt)
+  local udp = pkt.udp
+  if udp and udp.dport == 7001 then
+    hits[1] = (hits[1] or 0) + 1
+    return 1
+  end
+end)
+LUA
+echo 'interfaces = ["right0"]' >"$WORK/scripts/count.toml"
+
+# within COMMAND…: in the namespace, with the file systems of here.
+within() {
+    nsenter --net="/run/netns/$NETNS" "$@"
+}
+
+# served OPTION…: a service as process RUN, at the address URL.
+served() {
+    rm -f "$WORK/serve.err"
+    nsenter --net="/run/netns/$NETNS" "$MOONHOOK" serve --listen 127.0.0.1:0 --state "$WORK/state" --scripts "$WORK/scripts" --bpffs "$BPFFS" "$@" \
+        >"$WORK/serve.out" 2>"$WORK/serve.err" </dev/null &
+    RUN=$!
+    eventually "the service listens" grep -qs '^listening at ' "$WORK/serve.err"
+    URL=http://$(sed -n 's/^listening at //p' "$WORK/serve.err")
+    eventually "the script is attached" grep -qs '^count: attached to right0' "$WORK/serve.err"
+}
+
+remote() {
+    local command=$1
+    shift
+    within "$MOONHOOK" "$command" "$@" --remote "$URL"
+}
+
+attached() {
+    ip -n "$NETNS" -j link show dev right0 | jq '.[0].xdp.prog.id // empty'
+}
+
+send() {
+    ip netns exec "$NETNS" bash -c 'echo x >/dev/udp/192.0.2.2/7001'
+}
+
+counted() {
+    [ "$(remote table count hits get 1)" = "$1" ]
+}
+
+# left PATH…: nothing is there.
+left() {
+    [ -z "$(find "$@" -mindepth 1 ! -name lock 2>/dev/null)" ] || die "left behind: $(find "$@")"
+}
+
+echo "three capabilities are kept"
+served
+[ "$(sed -n 's/^CapEff:\t//p' "/proc/$RUN/status")" = 000000c000001000 ] || die "it has others: $(grep Cap "/proc/$RUN/status")"
+
+echo "commands reach its scripts by --remote, and as any script of this machine"
+send
+eventually "the packet is counted" counted 1
+[ "$(remote list --json | jq -r '.[0].name')" = count ] || die "it is not listed"
+[ "$("$MOONHOOK" list --json | jq -r '.[0].name')" = count ] || die "it is not listed here"
+remote reload count >"$WORK/reload.out"
+grep -q '^  table hits: kept$' "$WORK/reload.out" || die "$(cat "$WORK/reload.out")"
+printf '1,7\n2,8\n' >"$WORK/hits.csv"
+remote table count hits load "$WORK/hits.csv" >/dev/null
+counted 7 || die "the list is not there"
+echo "x = = 1" >"$WORK/bad.lua"
+fails 1 remote reload count "$WORK/bad.lua"
+fails 3 remote stop none
+grep -q 'error\[MH1005\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+fails 3 within "$MOONHOOK" list --remote http://127.0.0.1:1
+grep -q 'error\[MH1014\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+
+echo "SIGTERM ends it, and nothing is left"
+finish
+[ -z "$(attached)" ] || die "a program is attached"
+left "$BPFFS" "$WORK/run" "$WORK/state"
+
+echo "with --pin, packets are counted while it is gone"
+served --pin
+send
+eventually "the packet is counted" counted 1
+kill -KILL "$RUN"
+wait "$RUN" 2>/dev/null || true
+RUN=''
+[ -n "$(attached)" ] || die "the program is gone"
+send
+served --pin
+grep -q 'in the place of what was pinned' "$WORK/serve.err" || die "$(cat "$WORK/serve.err")"
+eventually "both are counted" counted 2
+remote stop count >/dev/null
+[ -z "$(attached)" ] || die "after stop a program is attached"
+finish
+left "$BPFFS" "$WORK/run"
+
+echo "a socket that is given is listened at"
+nsenter --net="/run/netns/$NETNS" python3 -c '
+import os, socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execv(sys.argv[1], sys.argv[1:])' \
+    "$MOONHOOK" serve --state "$WORK/state" --scripts "$WORK/scripts" --bpffs "$BPFFS" \
+    >"$WORK/serve.out" 2>"$WORK/serve.err" </dev/null &
+RUN=$!
+eventually "the service listens" grep -qs '^count: attached' "$WORK/serve.err"
+URL=http://127.0.0.1:$(cat "$WORK/serve.out")
+[ "$(remote list --json | jq length)" = 1 ] || die "it does not answer there"
+finish
+
+if have openssl; then
+    echo "calls are encrypted, and need the token"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost \
+        -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE -keyout "$WORK/key.pem" -out "$WORK/cert.pem" 2>/dev/null
+    echo secret >"$WORK/token"
+    served --tls-cert "$WORK/cert.pem" --tls-key "$WORK/key.pem" --token "$WORK/token"
+    URL=${URL/http:/https:}
+    [ "$(remote list --json --ca "$WORK/cert.pem" --token "$WORK/token" | jq length)" = 1 ] || die "it does not answer"
+    fails 3 remote list --ca "$WORK/cert.pem"
+    grep -q 'error\[MH1013\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+    fails 3 remote list --token "$WORK/token"
+    grep -q 'error\[MH1014\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+    finish
+fi
+left "$BPFFS" "$WORK/run"
