@@ -82,7 +82,7 @@ impl Client {
                 first.map(|script| script.json).unwrap_or_default()
             }
             Request::Reload { scripts, allow_read } if allow_read.is_empty() => {
-                let scripts = scripts.iter().flatten().map(|path| source(path)).collect::<Result<_, _>>()?;
+                let scripts = scripts.iter().flatten().map(source).collect::<Result<_, _>>()?;
                 let request = self.request(v1::ReloadRequest { name, scripts });
                 let answer = self.runtime.block_on(self.client.reload(request));
                 self.answered(answer)?.json

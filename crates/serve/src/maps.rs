@@ -92,11 +92,9 @@ impl Maps {
         match (found.next(), found.next()) {
             (Some(map), None) => Ok(Arc::clone(map)),
             // Several scripts have one; the pin is the last one's, and who gives no program may mean any.
-            (Some(_), Some(_)) if program.is_some() => all()
-                .filter(|known| is_it(known))
-                .next_back()
-                .map(Arc::clone)
-                .ok_or_else(|| no_map(path, &[])),
+            (Some(_), Some(_)) if program.is_some() => {
+                all().rfind(|known| is_it(known)).map(Arc::clone).ok_or_else(|| no_map(path, &[]))
+            }
             _ => Err(no_map(path, &all().map(|known| known.place().join("/")).collect::<Vec<_>>())),
         }
     }

@@ -24,13 +24,18 @@ pub struct Running {
     pub scripts: Mutex<Vec<PathBuf>>,
 }
 
+/// Is told of the end, and of what came of the script if it has run.
+pub type End = Box<dyn FnOnce(Option<Result<(), SessionError>>) + Send>;
+
+/// A script that begins, and who is told when it is attached, or why not.
+pub type Begun = (Arc<Running>, oneshot::Receiver<Result<(), ServeError>>);
+
 /// What a thread is to do.
 pub struct Task {
     pub options: Options,
     pub listener: Listener,
     pub spec: Spec,
-    /// Called at the end; with what came of it if the script has run.
-    pub end: Box<dyn FnOnce(Option<Result<(), SessionError>>) + Send>,
+    pub end: End,
 }
 
 /// Connections of sockets are counted upwards.
@@ -46,9 +51,7 @@ impl Running {
     ///
     /// # Errors
     /// Where the system gives no more threads.
-    pub fn start(
-        task: Task,
-    ) -> Result<(Arc<Running>, oneshot::Receiver<Result<(), ServeError>>), ServeError> {
+    pub fn start(task: Task) -> Result<Begun, ServeError> {
         let Task { options, listener, spec, end } = task;
         let (tell_start, started) = oneshot::channel();
         let (tell_end, ended) = watch::channel(false);
@@ -76,7 +79,7 @@ impl Running {
                     }
                 }
             });
-            end(outcome.transpose().map(|outcome| outcome.map(|()| ())));
+            end(outcome.transpose());
             let _ = tell_end.send(true);
         })?;
         Ok((running, started))

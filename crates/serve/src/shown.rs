@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn values_are_shown_by_their_types() {
-        let int = |name: u32, size: u32, encoding: u32| vec![name, 1 << 24, size, encoding << 24 | 8 * size];
+        let int =
+            |name: u32, size: u32, encoding: u32| vec![name, 1 << 24, size, (encoding << 24) | (8 * size)];
         let (u32_type, char_type, bool_type) = (int(1, 4, 0), int(5, 1, 1), int(10, 1, 4));
         let types = types(
             &[
