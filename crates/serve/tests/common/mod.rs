@@ -3,17 +3,14 @@
 #![allow(dead_code)]
 
 use moonhook_daemon::RuntimeFolder;
-use moonhook_diagnostic::Diagnostic;
-use moonhook_engine::{RunningKernel, Settings};
-use moonhook_link::Object;
-use moonhook_load::{Packaged, Packages};
+use moonhook_engine::{Folders, RunningKernel, Settings};
 use moonhook_packages::Sources;
 use moonhook_serve::proto::eclat::eclat_client::EclatClient;
 use moonhook_serve::proto::v1::moonhook_client::MoonhookClient;
 use moonhook_serve::{Bound, Config, Log, ServeError};
 use nix::sched::{CloneFlags, unshare};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -60,22 +57,6 @@ pub fn skipped(test: &str, reason: &str) {
     file.and_then(|mut file| writeln!(file, "{test}: {reason}")).expect("the file can be written");
 }
 
-/// Programs of packages in C, compiled here.
-#[derive(Debug)]
-struct Compiled(Sources, PathBuf);
-
-impl Packages for Compiled {
-    fn find(&self, package: &str, program: &str) -> Result<Packaged, Box<Diagnostic>> {
-        let found = self.0.find(package, program).map_err(|error| Box::new(error.diagnostic()))?;
-        let settings = moonhook_packages::Settings { defines: &[], includes: &[], cache: &self.1 };
-        let built = moonhook_packages::build(&found.path, &settings);
-        let built = built.map_err(|error| Box::new(error.diagnostic()))?;
-        let bytes = std::fs::read(built.object).expect("what was built is there");
-        let object = Object::read(&bytes, program).map_err(|error| Box::new(error.diagnostic()))?;
-        Ok(Packaged::Object(Arc::new(object)))
-    }
-}
-
 /// A service that runs.
 pub struct Served {
     pub url: String,
@@ -91,7 +72,7 @@ pub fn config(folder: &Path) -> Config {
     let sources = Sources { folders: vec![folder.join("packages")], aliases: Vec::new() };
     let mut settings = Settings::default();
     settings.load.kernel = Arc::new(RunningKernel);
-    settings.load.packages = Arc::new(Compiled(sources.clone(), folder.join("cache")));
+    settings.load.packages = Arc::new(Folders::new(sources.clone()));
     Config {
         listen: "127.0.0.1:0".parse().expect("an address"),
         tls: None,
