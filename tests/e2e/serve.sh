@@ -103,6 +103,7 @@ finish
 left "$BPFFS" "$WORK/run"
 
 echo "a socket that is given is listened at"
+rm -f "$WORK/serve.out" "$WORK/serve.err"
 nsenter --net="/run/netns/$NETNS" python3 -c '
 import os, socket, sys
 listener = socket.create_server(("127.0.0.1", 0))
