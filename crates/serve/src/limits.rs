@@ -34,6 +34,8 @@ pub const LOAD: Duration = Duration::from_secs(180);
 pub const ASK: Duration = Duration::from_secs(20);
 /// Detaching.
 pub const STOP: Duration = Duration::from_secs(30);
+/// The end of all scripts; the kernel takes out the programs of those that it does not wait for.
+pub const END: Duration = Duration::from_secs(10);
 /// Reading a map.
 pub const READ: Duration = Duration::from_secs(20);
 /// Fetching packages, each of which git may take two minutes for.

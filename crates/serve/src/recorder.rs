@@ -46,10 +46,18 @@ impl Packages for Recorder {
         let found = self.packages.find(package, program)?;
         let Packaged::Object(object) = &found else { return Ok(found) };
         let mut all = self.all();
-        if !all.iter().any(|asked| (asked.package.as_str(), asked.program.as_str()) == (package, program)) {
-            let (package, program) = (package.to_string(), program.to_string());
-            all.push(Asked { package, program, object: Arc::clone(object) });
+        let is_it =
+            |asked: &&mut Asked| (asked.package.as_str(), asked.program.as_str()) == (package, program);
+        match all.iter_mut().find(is_it) {
+            // It may have been compiled anew.
+            Some(asked) => asked.object = Arc::clone(object),
+            None => all.push(Asked {
+                package: package.to_string(),
+                program: program.to_string(),
+                object: Arc::clone(object),
+            }),
         }
+        drop(all);
         Ok(found)
     }
 }

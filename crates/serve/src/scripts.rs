@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::SemaphorePermit;
 use tokio::task::JoinSet;
 
 /// All scripts. Clones are the same.
@@ -26,6 +27,8 @@ pub struct Scripts(Arc<Inner>);
 struct Inner {
     config: Arc<Config>,
     running: Mutex<BTreeMap<Name, Arc<Running>>>,
+    /// All that have a thread, also those that are being compiled.
+    begun: Mutex<Vec<Arc<Running>>>,
     /// Who changes the script of a name.
     changing: Mutex<BTreeMap<Name, Arc<tokio::sync::Mutex<()>>>>,
     maps: Arc<Maps>,
@@ -66,6 +69,7 @@ impl Scripts {
         Ok(Scripts(Arc::new(Inner {
             config,
             running: Mutex::default(),
+            begun: Mutex::default(),
             changing: Mutex::default(),
             maps: Arc::default(),
             events: Events::default(),
@@ -165,6 +169,7 @@ impl Scripts {
         if stays {
             return Err(DaemonError::NameTaken { name, pid: None }.into());
         }
+        let _turn = self.turn().await?;
         let files = self.0.spool.write(&name, &sources)?;
         let Some(present) = present else {
             let started = self.start(&name, files.scripts.clone(), spec.clone()).await;
@@ -225,6 +230,7 @@ impl Scripts {
         let done = tokio::spawn(async move {
             let work = async {
                 let running = scripts.find(&name)?;
+                let _turn = scripts.turn().await?;
                 if sources.is_empty() {
                     return scripts.reload_now(&running, None).await;
                 }
@@ -284,6 +290,11 @@ impl Scripts {
         }
     }
 
+    /// Few scripts are compiled at a time.
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, ServeError> {
+        turn(&self.0.limits.loads, (limits::LOAD, "scripts are being compiled")).await
+    }
+
     /// Does what changes the script of a name when nobody else does.
     async fn change<T>(
         &self,
@@ -297,7 +308,6 @@ impl Scripts {
         };
         let waited = within((limits::LOAD, "another change of the script"), async { Ok(own.lock().await) });
         let _own = waited.await?;
-        let _turn = turn(&self.0.limits.loads, (limits::LOAD, "scripts are being compiled")).await?;
         work.await
     }
 
@@ -320,6 +330,7 @@ impl Scripts {
         let (inner, ended) = (self.clone(), name.clone());
         let end = Box::new(move |outcome| inner.has_ended(&ended, outcome));
         let (running, started) = Running::start(Task { options, listener, spec, end })?;
+        self.note(&running);
         let told = async {
             // Where nobody tells, the thread has panicked, which its end is told of.
             started.await.unwrap_or_else(|_| Err(stopped()))
@@ -340,6 +351,13 @@ impl Scripts {
                 Err(error)
             }
         }
+    }
+
+    /// A script has a thread from now on.
+    fn note(&self, running: &Arc<Running>) {
+        let mut begun = self.0.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|other| !other.wait(Instant::now()));
+        begun.push(Arc::clone(running));
     }
 
     /// On the script's thread, at its end.
@@ -368,9 +386,10 @@ impl Scripts {
 
     /// Ends all scripts; what is pinned stays attached. To be called outside of a runtime.
     pub fn end_all(&self) {
-        let all: Vec<Arc<Running>> = self.running().values().map(Arc::clone).collect();
+        // Those that are being compiled look before they are attached.
+        let all = self.0.begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.iter().for_each(|running| running.end());
-        let deadline = Instant::now() + limits::STOP;
+        let deadline = Instant::now() + limits::END;
         for running in &all {
             // One that does not end is left behind with its thread.
             let _ = running.wait(deadline);
