@@ -1,23 +1,24 @@
-//! The scripts that run: started, replaced, asked and stopped, by their names. Changes of one script come one after the other.
+//! The scripts that run, by their names: those that there are at the beginning, what they answer, their end. What clients change is in `scripts/changes.rs`.
+
+mod changes;
 
 use crate::ServeError;
 use crate::config::Config;
 use crate::events::Events;
-use crate::limits::{self, Limits, turn, within};
+use crate::limits::{self, Limits, within};
 use crate::listener::Listener;
 use crate::maps::Maps;
 use crate::recorder::Recorder;
 use crate::running::{Running, Task, client};
 use crate::spec::Spec;
-use crate::spool::{Files, Source, Spool};
-use moonhook_daemon::{DaemonError, Name, Reloaded, Request, Status};
+use crate::spool::{Source, Spool};
+use moonhook_daemon::{DaemonError, Name, Request, Status};
 use moonhook_session::SessionError;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::SemaphorePermit;
 use tokio::task::JoinSet;
 
 /// All scripts. Clones are the same.
@@ -142,173 +143,6 @@ impl Scripts {
                 self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
             }
         }
-    }
-
-    /// Runs a script, in the place of one of that name if there is one and it may be replaced; says whether it was.
-    ///
-    /// # Errors
-    /// Anything; what ran before runs.
-    pub async fn load(&self, load: Load) -> Result<bool, ServeError> {
-        let scripts = self.clone();
-        // A client that has gone does not leave half of a change behind.
-        let done = tokio::spawn(async move {
-            let name = load.name.clone();
-            scripts.change(&name, scripts.load_now(load)).await
-        });
-        done.await.map_err(|error| SessionError::Panicked { problem: error.to_string() })?
-    }
-
-    async fn load_now(&self, load: Load) -> Result<bool, ServeError> {
-        let Load { name, sources, spec, replace } = load;
-        let present = self.running().get(&name).map(Arc::clone);
-        let stays = present.as_ref().is_some_and(|present| match replace {
-            Replace::Never => true,
-            Replace::Same => present.spec != spec,
-            Replace::Any => false,
-        });
-        if stays {
-            return Err(DaemonError::NameTaken { name, pid: None }.into());
-        }
-        let _turn = self.turn().await?;
-        let files = self.0.spool.write(&name, &sources)?;
-        let Some(present) = present else {
-            let started = self.start(&name, files.scripts.clone(), spec.clone()).await;
-            return self.keep(&name, files, &spec, started).map(|()| false);
-        };
-        let done = if present.spec == spec {
-            self.reload_now(&present, Some(files.scripts.clone())).await.map(|_| ())
-        } else {
-            self.exchange(&name, &present, files.scripts.clone(), spec.clone()).await
-        };
-        self.keep(&name, files, &spec, done).map(|()| true)
-    }
-
-    /// Keeps the files of a script that runs.
-    fn keep(
-        &self,
-        name: &Name,
-        files: Files,
-        spec: &Spec,
-        done: Result<(), ServeError>,
-    ) -> Result<(), ServeError> {
-        match done {
-            Ok(()) => self.0.spool.keep(name, files, spec),
-            Err(error @ ServeError::TooLong { .. }) => {
-                files.leave();
-                Err(error)
-            }
-            error => error,
-        }
-    }
-
-    /// Another script with other interfaces or settings cannot take the place of one between two packets: that one ends, and starts again if the
-    /// other one is refused.
-    async fn exchange(
-        &self,
-        name: &Name,
-        present: &Arc<Running>,
-        scripts: Vec<PathBuf>,
-        spec: Spec,
-    ) -> Result<(), ServeError> {
-        let before = present.scripts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.end(present).await?;
-        let started = self.start(name, scripts, spec).await;
-        if started.is_err()
-            && let Err(error) = self.start(name, before, present.spec.clone()).await
-        {
-            self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
-        }
-        started
-    }
-
-    /// Compiles a script again, of other texts if there are some.
-    ///
-    /// # Errors
-    /// `NoScript`; what is wrong with the script, and the present program goes on.
-    pub async fn reload(&self, name: &Name, sources: Vec<Source>) -> Result<Reloaded, ServeError> {
-        let (scripts, name) = (self.clone(), name.clone());
-        let done = tokio::spawn(async move {
-            let work = async {
-                let running = scripts.find(&name)?;
-                let _turn = scripts.turn().await?;
-                if sources.is_empty() {
-                    return scripts.reload_now(&running, None).await;
-                }
-                let files = scripts.0.spool.write(&name, &sources)?;
-                let reloaded = scripts.reload_now(&running, Some(files.scripts.clone())).await;
-                let outcome = reloaded.as_ref().map(|_| ()).map_err(|_| ());
-                match outcome {
-                    Ok(()) => scripts.0.spool.keep(&name, files, &running.spec)?,
-                    Err(()) if matches!(reloaded, Err(ServeError::TooLong { .. })) => files.leave(),
-                    Err(()) => {}
-                }
-                reloaded
-            };
-            scripts.change(&name, work).await
-        });
-        done.await.map_err(|error| SessionError::Panicked { problem: error.to_string() })?
-    }
-
-    async fn reload_now(
-        &self,
-        running: &Running,
-        scripts: Option<Vec<PathBuf>>,
-    ) -> Result<Reloaded, ServeError> {
-        running.recorder.begin();
-        let request = Request::Reload { scripts: scripts.clone(), allow_read: Vec::new() };
-        let answer = running.ask(client(), request, limits::LOAD).await?;
-        if let Some(scripts) = scripts {
-            *running.scripts.lock().unwrap_or_else(PoisonError::into_inner) = scripts;
-        }
-        parsed(answer)
-    }
-
-    /// Detaches a script and forgets it.
-    ///
-    /// # Errors
-    /// `NoScript`, `TooLong`.
-    pub async fn stop(&self, name: &Name) -> Result<(), ServeError> {
-        let (scripts, name) = (self.clone(), name.clone());
-        let done = tokio::spawn(async move {
-            let work = async {
-                let running = scripts.find(&name)?;
-                scripts.end(&running).await?;
-                scripts.0.spool.remove(&name);
-                Ok(())
-            };
-            scripts.change(&name, work).await
-        });
-        done.await.map_err(|error| SessionError::Panicked { problem: error.to_string() })?
-    }
-
-    /// Pins of it go, too.
-    async fn end(&self, running: &Running) -> Result<(), ServeError> {
-        match running.ask(client(), Request::Stop, limits::STOP).await {
-            // It has ended by itself meanwhile.
-            Ok(_) | Err(ServeError::Other(..)) => running.ended(limits::STOP).await,
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Few scripts are compiled at a time.
-    async fn turn(&self) -> Result<SemaphorePermit<'_>, ServeError> {
-        turn(&self.0.limits.loads, (limits::LOAD, "scripts are being compiled")).await
-    }
-
-    /// Does what changes the script of a name when nobody else does.
-    async fn change<T>(
-        &self,
-        name: &Name,
-        work: impl Future<Output = Result<T, ServeError>>,
-    ) -> Result<T, ServeError> {
-        let own = {
-            let mut changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            changing.retain(|_, turns| Arc::strong_count(turns) > 1);
-            Arc::clone(changing.entry(name.clone()).or_default())
-        };
-        let waited = within((limits::LOAD, "another change of the script"), async { Ok(own.lock().await) });
-        let _own = waited.await?;
-        work.await
     }
 
     async fn start(&self, name: &Name, scripts: Vec<PathBuf>, spec: Spec) -> Result<(), ServeError> {
