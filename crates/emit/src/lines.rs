@@ -51,7 +51,8 @@ impl Lines {
         let (first, start) = (self.next, self.items.len());
         self.next += words.len();
         for (index, word) in words.iter().enumerate() {
-            let to = jump_of(&word.word).map(|jump| first + jump.target(index));
+            // What jumps out of the code reaches no word.
+            let to = jump_of(&word.word).map(|jump| first.saturating_add(jump.target(index)));
             self.items.push(Item { id: first + index, word: change(index), to, is_there: true });
         }
         start..self.items.len()

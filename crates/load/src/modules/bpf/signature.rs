@@ -86,6 +86,9 @@ fn parameter(types: &Types, ty: TypeId) -> Result<(Parameter, Vec<Part>), String
 pub fn of_map(object: &Object, map: &Map) -> Result<[Vec<Part>; 2], String> {
     /// Rings, stacks and maps of programs or maps are no tables (`enum bpf_map_type`).
     const TABLES: [u32; 7] = [1, 2, 5, 6, 9, 10, 11];
+    if !is_identifier(&map.name) {
+        return Err("has a name that is none in C".into());
+    }
     if !TABLES.contains(&map.map_type) {
         return Err("is of a type that has no entries to read".into());
     }
@@ -95,6 +98,12 @@ pub fn of_map(object: &Object, map: &Map) -> Result<[Vec<Part>; 2], String> {
         None => Err(format!("has {what} without a type")),
     };
     Ok([of("keys", map.key)?, of("values", map.value)?])
+}
+
+/// Whether it is a name in C. Names become a part of text in Lua: nothing else in a file may.
+pub fn is_identifier(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| is_part(c) && !c.is_ascii_digit()) && name.chars().all(is_part)
 }
 
 fn plain(bytes: u32) -> Leaf {
@@ -151,9 +160,12 @@ fn add(
                 }
                 let at = (member.type_id, offset.saturating_add(member.offset / 8));
                 // Fields of a structure without a name are those of the one around it.
-                match member.name.is_empty() {
-                    true => add(types, at, path, parts)?,
-                    false => within(types, at, Step::Field(member.name.to_string()), (path, parts))?,
+                let is_structure =
+                    matches!(types.kind(types.resolved(member.type_id)), Kind::Structure { .. });
+                match member.name {
+                    "" if is_structure => add(types, at, path, parts)?,
+                    name if !is_identifier(name) => return Err("has a field whose name is none in C".into()),
+                    _ => within(types, at, Step::Field(member.name.to_string()), (path, parts))?,
                 }
             }
             Ok(())

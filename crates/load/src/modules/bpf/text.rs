@@ -1,6 +1,6 @@
 //! Functions and maps of objects as text in Lua: what packs tables into integers for packet code, and unpacks them.
 
-use super::signature::{Part, Signature, Step};
+use super::signature::{Part, Signature, Step, is_identifier};
 use moonhook_snapshot::Parameter;
 use std::fmt::Write;
 
@@ -127,7 +127,11 @@ fn keyed(key: &[Part]) -> String {
 fn entry(parts: &[Part], depth: usize, first: usize) -> String {
     let (mut text, mut at) = ("{ ".to_string(), 0);
     while at < parts.len() {
-        let step = &parts[at].path[depth];
+        // Two fields of one name, one within the other: the first one counts.
+        let Some(step) = parts[at].path.get(depth) else {
+            at += 1;
+            continue;
+        };
         let same = parts[at..].iter().take_while(|part| part.path.get(depth) == Some(step)).count().max(1);
         let (part, number) = (&parts[at], first + at);
         let name = match step {
@@ -153,5 +157,25 @@ fn parameter_name(index: usize, name: &str) -> String {
     ];
     let is_own = ["call", "number", "flag"].contains(&name) || KEYWORDS.contains(&name);
     let is_result = name.strip_prefix('r').is_some_and(|rest| rest.parse::<u32>().is_ok());
-    if name.is_empty() || is_own || is_result { format!("p{}", index + 1) } else { name.to_string() }
+    if !is_identifier(name) || is_own || is_result { format!("p{}", index + 1) } else { name.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_none_in_lua_become_others() {
+        for (name, expected) in [
+            ("key", "key"),
+            ("end", "p3"),
+            ("r1", "p3"),
+            ("number", "p3"),
+            ("", "p3"),
+            ("a) os.exit() --", "p3"),
+            ("1a", "p3"),
+        ] {
+            assert_eq!(parameter_name(2, name), expected);
+        }
+    }
 }
