@@ -157,6 +157,10 @@ fn given<'a>(function: &LoadedFunction, arguments: &'a [Value]) -> Result<Given<
     let mut next = 0;
     for parameter in &function.parameters {
         match parameter {
+            // The emulator has packets as programs at XDP see them.
+            Parameter::Context(structure) if structure != moonhook_hook::XDP.context.structure => {
+                return Err(format!("functions that take `struct {structure}` run in the kernel only"));
+            }
             Parameter::Context(_) => {
                 let packet = arguments.get(next).and_then(Value::as_userdata);
                 given.packet = Some(packet.ok_or("packet expected")?);
