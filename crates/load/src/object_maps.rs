@@ -1,11 +1,9 @@
 //! Maps of C objects for functions in real Lua: at load time they are kept here, and whoever runs the script later puts the real ones in their place.
 
-use moonhook_link::Object;
 use moonhook_snapshot::{Leaf, MapContents};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Whoever has the maps. A map is named by the numbers of its object and of the map there; keys and values are its bytes.
 pub trait MapsOfObjects {
@@ -41,10 +39,7 @@ type Entries = BTreeMap<(usize, usize), Vec<[Vec<u8>; 2]>>;
 impl Default for ObjectMaps {
     fn default() -> ObjectMaps {
         let entries: Rc<RefCell<Entries>> = Rc::default();
-        ObjectMaps(
-            Rc::new(RefCell::new(Box::new(AtLoadTime { entries: entries.clone(), arrays: BTreeMap::new() }))),
-            entries,
-        )
+        ObjectMaps(Rc::new(RefCell::new(Box::new(AtLoadTime { entries: entries.clone() }))), entries)
     }
 }
 
@@ -74,7 +69,6 @@ impl ObjectMaps {
 /// Maps before there are any: what is in them is what the script has put there.
 struct AtLoadTime {
     entries: Rc<RefCell<Entries>>,
-    arrays: BTreeMap<(usize, usize), usize>,
 }
 
 impl MapsOfObjects for AtLoadTime {
@@ -98,7 +92,7 @@ impl MapsOfObjects for AtLoadTime {
         if let Some(of_map) = self.entries.borrow_mut().get_mut(&map) {
             of_map.retain(|[known, _]| known != key);
         }
-        Ok(!self.arrays.contains_key(&map))
+        Ok(true)
     }
 
     fn keys(&mut self, map: (usize, usize)) -> Result<Vec<Vec<u8>>, String> {
@@ -107,29 +101,9 @@ impl MapsOfObjects for AtLoadTime {
     }
 }
 
-/// The bytes of a key or value with these integers; bits that they have no place for are cut off, as C does.
+/// The bytes of a key or value with these integers.
 pub(crate) fn packed(size: u32, leaves: &[Leaf], numbers: &[i64]) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];
-    for (leaf, number) in leaves.iter().zip(numbers) {
-        let (start, length) = (leaf.offset as usize, leaf.bytes as usize);
-        if let Some(place) = bytes.get_mut(start..start + length) {
-            place.copy_from_slice(&number.to_le_bytes()[..length]);
-        }
-    }
+    leaves.iter().zip(numbers).for_each(|(leaf, number)| leaf.write(&mut bytes, *number));
     bytes
-}
-
-/// The integer there.
-pub(crate) fn read(bytes: &[u8], leaf: &Leaf) -> i64 {
-    let (start, length) = (leaf.offset as usize, leaf.bytes as usize);
-    let mut word = [0; 8];
-    word[..length].copy_from_slice(bytes.get(start..start + length).unwrap_or(&[0; 8][..length]));
-    let (number, shift) = (i64::from_le_bytes(word), 64 - 8 * leaf.bytes);
-    if leaf.is_signed { number << shift >> shift } else { number }
-}
-
-/// Bytes of keys and values of a map.
-pub(crate) fn sizes(objects: &[Arc<Object>], (object, map): (usize, usize)) -> (u32, u32) {
-    let map = &objects[object].maps[map];
-    (map.key.0, map.value.0)
 }

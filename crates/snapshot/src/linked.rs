@@ -82,3 +82,22 @@ pub struct Leaf {
     /// C's `_Bool`.
     pub is_flag: bool,
 }
+
+impl Leaf {
+    /// The integer in the bytes of what it is a part of; 0 where these end before.
+    pub fn read(&self, bytes: &[u8]) -> i64 {
+        let (start, length) = (self.offset as usize, self.bytes as usize);
+        let mut word = [0; 8];
+        word[..length].copy_from_slice(bytes.get(start..start + length).unwrap_or(&[0; 8][..length]));
+        let (number, shift) = (i64::from_ne_bytes(word), 64 - 8 * self.bytes);
+        if self.is_signed { number << shift >> shift } else { number }
+    }
+
+    /// Writes it there; bits that it has no place for are cut off, as C does.
+    pub fn write(&self, bytes: &mut [u8], number: i64) {
+        let (start, length) = (self.offset as usize, self.bytes as usize);
+        if let Some(place) = bytes.get_mut(start..start + length) {
+            place.copy_from_slice(&number.to_ne_bytes()[..length]);
+        }
+    }
+}

@@ -84,9 +84,9 @@ impl Objects {
         let mut emulator = self.emulator.borrow_mut();
         let Some(handle) = emulator.map(map.object, map.map) else { return 0 };
         let mut bytes = vec![0; handle.definition().key.0 as usize];
-        map.key.iter().zip(key).for_each(|(leaf, number)| write(&mut bytes, leaf, *number as i64));
+        map.key.iter().zip(key).for_each(|(leaf, number)| leaf.write(&mut bytes, *number as i64));
         let found = handle.get(&bytes).zip(map.value.first());
-        found.map_or(0, |(value, leaf)| read(&value, leaf) as u64)
+        found.map_or(0, |(value, leaf)| leaf.read(&value) as u64)
     }
 
     /// How long a packet is.
@@ -174,7 +174,7 @@ fn given<'a>(function: &LoadedFunction, arguments: &'a [Value]) -> Result<Given<
             Parameter::Record { bytes, leaves, .. } => {
                 let mut record = vec![0; *bytes as usize];
                 for leaf in leaves {
-                    write(&mut record, leaf, integer(arguments, next)?);
+                    leaf.write(&mut record, integer(arguments, next)?);
                     next += 1;
                 }
                 given.records.push(record);
@@ -208,7 +208,7 @@ fn called(objects: &Objects, function: &LoadedFunction, arguments: &[Value]) -> 
         Returned::Number(number) => number,
         Returned::Chain(_) => return Err("a function of an object starts no chains".into()),
     };
-    let result = function.result.map_or(0, |leaf| read(&returned.to_le_bytes(), &leaf));
+    let result = function.result.map_or(0, |leaf| leaf.read(&returned.to_le_bytes()));
     let mut values = vec![Value::Integer(result)];
     let of_records = function.parameters.iter().filter_map(|parameter| match parameter {
         Parameter::Record { leaves, is_constant, .. } => Some((leaves, *is_constant)),
@@ -216,7 +216,7 @@ fn called(objects: &Objects, function: &LoadedFunction, arguments: &[Value]) -> 
     });
     for ((leaves, is_constant), record) in of_records.zip(&records) {
         if !is_constant {
-            values.extend(leaves.iter().map(|leaf| Value::Integer(read(record, leaf))));
+            values.extend(leaves.iter().map(|leaf| Value::Integer(leaf.read(record))));
         }
     }
     Ok(MultiValue::from_iter(values))
@@ -224,22 +224,7 @@ fn called(objects: &Objects, function: &LoadedFunction, arguments: &[Value]) -> 
 
 /// A number as a register has one of that type.
 fn as_c(number: i64, leaf: &Leaf) -> u64 {
-    read(&number.to_le_bytes(), &Leaf { offset: 0, ..*leaf }) as u64
-}
-
-fn write(bytes: &mut [u8], leaf: &Leaf, number: i64) {
-    let (start, length) = (leaf.offset as usize, leaf.bytes as usize);
-    if let Some(place) = bytes.get_mut(start..start + length) {
-        place.copy_from_slice(&number.to_le_bytes()[..length]);
-    }
-}
-
-fn read(bytes: &[u8], leaf: &Leaf) -> i64 {
-    let (start, length) = (leaf.offset as usize, leaf.bytes as usize);
-    let mut word = [0; 8];
-    word[..length].copy_from_slice(bytes.get(start..start + length).unwrap_or(&[0; 8][..length]));
-    let (number, shift) = (i64::from_le_bytes(word), 64 - 8 * leaf.bytes);
-    if leaf.is_signed { number << shift >> shift } else { number }
+    Leaf { offset: 0, ..*leaf }.read(&number.to_le_bytes()) as u64
 }
 
 impl MapsOfObjects for Objects {

@@ -3,6 +3,8 @@ local xdp, bpf = require "xdp", require "bpf"
 local meter = bpf.object "meter.bpf.o"
 local hits, pairs_of, config = meter.maps.hits, meter.maps.pairs, meter.maps.config
 config[2] = 77
+-- Elements of arrays are there from the start, and stay.
+assert(config[3] == 0 and config[4] == nil and hits[1] == nil and not pcall(function() config[2] = nil end))
 pairs_of[{ from = 1, to = { 2, 3 } }] = -5
 xdp.attach(function(pkt)
   local key = pkt:getbyte(0) % 3

@@ -4,16 +4,29 @@ use mlua::{Function, Lua, MultiValue, Value};
 use moonhook_snapshot::{Leaf, LoadedMap};
 
 use super::super::flow::said;
-use crate::object_maps::{packed, read, sizes};
+use crate::object_maps::packed;
 use crate::registry::Registry;
 
-/// The map that the first argument is the number of, with the bytes of its keys and values.
-fn map(registry: &Registry, arguments: &[Value]) -> Result<(LoadedMap, (u32, u32)), String> {
+/// A map, and its definition.
+type Map = (LoadedMap, moonhook_link::Map);
+
+/// The map that the first argument is the number of.
+fn map(registry: &Registry, arguments: &[Value]) -> Result<Map, String> {
     let number = arguments.first().and_then(Value::as_usize);
     let known = registry.chains.0.borrow();
     let map = number.and_then(|number| known.maps.get(number)).ok_or("there is no such map")?;
-    let objects: Vec<_> = known.objects.iter().map(|(_, object)| object.clone()).collect();
-    Ok((map.clone(), sizes(&objects, (map.object, map.map))))
+    Ok((map.clone(), known.objects[map.object].1.maps[map.map].clone()))
+}
+
+/// Arrays, of each CPU or not (`enum bpf_map_type`): their elements are there from the start, and stay.
+fn is_array(map: &moonhook_link::Map) -> bool {
+    [2, 6].contains(&map.map_type)
+}
+
+/// Whether an array has that element.
+fn has_element(map: &moonhook_link::Map, key: &[u8]) -> bool {
+    let index = key.try_into().map(u32::from_ne_bytes);
+    is_array(map) && index.is_ok_and(|index| index < map.max_entries)
 }
 
 /// Integers among the arguments, from that number on.
@@ -36,13 +49,15 @@ type One = Result<Value, String>;
 pub fn get(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> Values + 'static {
     let registry = registry.clone();
     move |_, arguments| {
-        let (map, (key_size, _)) = map(&registry, arguments)?;
-        let key = packed(key_size, &map.key, &numbers(arguments, 1, &map.key)?);
+        let (map, definition) = map(&registry, arguments)?;
+        let key = packed(definition.key.0, &map.key, &numbers(arguments, 1, &map.key)?);
         let found = registry.object_maps.with(|maps| maps.get((map.object, map.map), &key))?;
+        // At load time nothing keeps the elements that have not been written.
+        let found = found.or_else(|| has_element(&definition, &key).then(Vec::new));
         let mut values = vec![Value::Boolean(found.is_some())];
         // Of values of each CPU, the sums.
         let all = found.unwrap_or_default();
-        let sum = |leaf: &Leaf| all.iter().map(|bytes| read(bytes, leaf)).fold(0, i64::wrapping_add);
+        let sum = |leaf: &Leaf| all.iter().map(|bytes| leaf.read(bytes)).fold(0, i64::wrapping_add);
         values.extend(map.value.iter().map(|leaf| Value::Integer(sum(leaf))));
         Ok(MultiValue::from_iter(values))
     }
@@ -51,10 +66,10 @@ pub fn get(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> Values + 'static {
 pub fn set(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> One + 'static {
     let registry = registry.clone();
     move |_, arguments| {
-        let (map, (key_size, value_size)) = map(&registry, arguments)?;
-        let key = packed(key_size, &map.key, &numbers(arguments, 1, &map.key)?);
+        let (map, definition) = map(&registry, arguments)?;
+        let key = packed(definition.key.0, &map.key, &numbers(arguments, 1, &map.key)?);
         let value = numbers(arguments, 1 + map.key.len(), &map.value)?;
-        let value = packed(value_size, &map.value, &value);
+        let value = packed(definition.value.0, &map.value, &value);
         registry.object_maps.with(|maps| maps.set((map.object, map.map), &key, &value)).map(Value::Boolean)
     }
 }
@@ -62,8 +77,11 @@ pub fn set(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> One + 'static {
 pub fn delete(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> One + 'static {
     let registry = registry.clone();
     move |_, arguments| {
-        let (map, (key_size, _)) = map(&registry, arguments)?;
-        let key = packed(key_size, &map.key, &numbers(arguments, 1, &map.key)?);
+        let (map, definition) = map(&registry, arguments)?;
+        let key = packed(definition.key.0, &map.key, &numbers(arguments, 1, &map.key)?);
+        if is_array(&definition) {
+            return Ok(Value::Boolean(false));
+        }
         registry.object_maps.with(|maps| maps.delete((map.object, map.map), &key)).map(Value::Boolean)
     }
 }
@@ -77,7 +95,7 @@ pub fn each(lua: &Lua, registry: &Registry) -> mlua::Result<Function> {
         let keys = registry.object_maps.with(|maps| maps.keys((map.object, map.map)))?;
         let list = lua.create_table().map_err(said)?;
         for key in keys {
-            let parts = map.key.iter().map(|leaf| read(&key, leaf));
+            let parts = map.key.iter().map(|leaf| leaf.read(&key));
             let key = lua.create_sequence_from(parts).map_err(said)?;
             list.raw_push(key).map_err(said)?;
         }
