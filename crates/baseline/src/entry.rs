@@ -3,14 +3,14 @@
 use super::General;
 use super::program::Accessed;
 use super::random;
-use moonhook_hook::Hook;
+use moonhook_hook::{Hook, Place};
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::TableId;
-use moonhook_specialise::{LowerError, LowerErrorKind, nesting, of_program};
+use moonhook_specialise::{LowerError, LowerErrorKind, exported, nesting, of_program};
 use std::collections::BTreeSet;
 
 /// A program to be.
@@ -72,6 +72,7 @@ impl General<'_> {
             "close_more",
             "deliver",
             "error_text",
+            "finish_fault",
             "finish_marker",
             "handler_returned",
             "handler_verdict",
@@ -81,6 +82,7 @@ impl General<'_> {
         for name in named {
             self.routine(name);
         }
+        let called = self.called();
         let parts: Vec<Parts> = (0..programs.len()).map(|program| self.parts(program)).collect();
         if let Err(error) = self.add_routines() {
             return Err(self.internal(error.to_string()));
@@ -96,7 +98,7 @@ impl General<'_> {
         let memory = Memory { image_end: image.len() as i64, stride };
         for (number, (program, parts)) in programs.iter().zip(&parts).enumerate() {
             self.program = number;
-            let function = self.entry((lists[number], program), statics, memory, parts);
+            let function = self.entry((lists[number], program), called[number], statics, memory, parts);
             self.place(ir::FunctionId(number as u32), function);
         }
         let all = i64::from(self.options.cpus) * i64::from(self.memories().all);
@@ -108,6 +110,23 @@ impl General<'_> {
         name_maps_apart(&mut self.module);
         moonhook_specialise::stubs::finish(&mut self.module);
         Ok(Outcome::Module(Box::new(self.module)))
+    }
+
+    /// By program, the text with which errors about its result begin, if it is a function of a library.
+    fn called(&mut self) -> Vec<Option<u64>> {
+        let points = self.functions.snapshot.points().into_iter();
+        let texts: Vec<Option<u64>> = points
+            .map(|point| match point.place {
+                Place::Function(name) => {
+                    Some(self.image.text(format!("function '{name}' returned a ").as_bytes()))
+                }
+                _ => None,
+            })
+            .collect();
+        if texts.iter().any(Option::is_some) {
+            self.routine("exported_result");
+        }
+        texts
     }
 
     fn parts(&mut self, program: usize) -> Parts {
@@ -154,7 +173,7 @@ impl General<'_> {
 
     /// The verdict after a run-time error.
     fn on_error(&self) -> i64 {
-        self.options.on_error.verdict(self.hook()).into()
+        exported::after_error(self.functions.snapshot, self.options, self.program)
     }
 
     /// Notes what can only be a fault of the compiler: there will be no program.
@@ -178,13 +197,18 @@ impl General<'_> {
     fn entry(
         &mut self,
         (list, program): (u64, &Program),
+        called: Option<u64>,
         statics: &[(i64, u64)],
         memory: Memory,
         parts: &Parts,
     ) -> ir::Function {
         let hook = self.hook();
-        let section = self.functions.snapshot.points()[self.program].section(self.options.frags);
-        let mut code = Builder::new(&self.program_name(), ir::FunctionKind::Program { section }, 1);
+        let point = self.functions.snapshot.points().swap_remove(self.program);
+        let section = point.section(self.options.frags);
+        let parameters = 1 + exported::parameters(self.functions.snapshot, self.program) as u32;
+        let kind = ir::FunctionKind::Program { section };
+        let mut code = Builder::new(&self.program_name(), kind, parameters);
+        code.function.prototype = exported::prototype(self.functions.snapshot, self.options, self.program);
         let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
         let level = parts.levels.map(|[take, _]| code.call(take, &[processor]));
         self.leave_without_memory(&mut code, (processor, level), parts);
@@ -220,9 +244,12 @@ impl General<'_> {
             stop: ir::Target::new(exit, vec![pass]),
         });
         code.block = start;
-        self.start_handler(&mut code, state, list, head);
+        self.start_handler(&mut code, state, (list, called.is_some()), head);
         code.block = ended;
-        self.take_verdict(&mut code, state, status, (next, exit), parts);
+        match called {
+            Some(called) => self.take_result(&mut code, state, status, (called, exit), parts),
+            None => self.take_verdict(&mut code, state, status, (next, exit), parts),
+        }
         code.block = exit;
         if let Some(count) = parts.count {
             let address = code.load(state, L_SELF);
@@ -230,6 +257,10 @@ impl General<'_> {
         }
         if let (Some([_, give_back]), Some(level)) = (parts.levels, level) {
             code.call(give_back, &[processor, level]);
+        }
+        if self.options.library {
+            code.ret(params[0]);
+            return code.function;
         }
         let mut answer = match hook.mask() {
             Some(mask) => code.binary(BinaryOp::And, params[0], ir::Operand::Imm(mask)),
@@ -245,6 +276,10 @@ impl General<'_> {
     /// The name of the program's function. Subprograms are symbols of the same object.
     fn program_name(&self) -> String {
         let mut name = moonhook_specialise::program_name(self.functions.snapshot, self.program);
+        if self.options.library {
+            // The others get other names later.
+            return name;
+        }
         let taken = |name: &str| {
             self.functions_made.iter().flatten().any(|function| function.name == name)
                 || self.module.maps.iter().any(|map| map.name == name)
@@ -290,13 +325,20 @@ impl General<'_> {
             let context = code.param(0);
             code.call(no_memory, &[context, processor]);
         }
-        let answer = code.number(self.on_error() << self.hook().answer_shift());
+        let shift = if self.options.library { 0 } else { self.hook().answer_shift() };
+        let answer = code.number(self.on_error() << shift);
         code.ret(answer);
         code.block = start;
     }
 
-    /// Starts the next handler of the list.
-    fn start_handler(&mut self, code: &mut Builder, state: Value, list: u64, head: ir::Block) {
+    /// Starts the next handler of the list, with the integers that the program is given if it is a function.
+    fn start_handler(
+        &mut self,
+        code: &mut Builder,
+        state: Value,
+        (list, is_function): (u64, bool),
+        head: ir::Block,
+    ) {
         let number = code.load(state, L_HANDLER);
         let following = code.add(number, 1);
         code.store(state, L_HANDLER, following);
@@ -307,8 +349,46 @@ impl General<'_> {
         let start = self.routine("start_handler");
         let address = code.load(state, L_SELF);
         let object = code.constant(if self.hook().is_trace() { OBJECT_EVENT } else { OBJECT_PACKET });
-        let status = code.call(start, &[address, closure, object]);
+        let numbers: Vec<Value> = code.function.params[1..].to_vec();
+        if !numbers.is_empty() {
+            let stack = code.load(state, L_STACK);
+            let stack = code.arena(stack);
+            for (index, number) in numbers.iter().enumerate() {
+                let place = 32 + 16 * index as i64;
+                code.store_constant(stack, place, TAG_INT);
+                code.store(stack, place + 8, *number);
+            }
+        }
+        let count = if is_function { 1 + numbers.len() as i64 } else { 0 };
+        let count = code.constant(count);
+        let status = code.call(start, &[address, closure, object, count]);
         code.jump(head, &[status]);
+    }
+
+    /// A function of a library has ended: its result, or what says that there is none.
+    fn take_result(
+        &mut self,
+        code: &mut Builder,
+        state: Value,
+        status: Value,
+        (called, exit): (u64, ir::Block),
+        parts: &Parts,
+    ) {
+        let (failed, _) = code.cold_block(0);
+        code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
+        if !self.functions.snapshot.objects.is_empty() {
+            leave_decided(code, state, exit, Some(exported::FAILED));
+        }
+        let called = code.constant(called as i64);
+        let (address, routine) = (code.load(state, L_SELF), self.routine("exported_result"));
+        let status = code.call(routine, &[address, called]);
+        code.leave_if(CompareOp::Ne, status, 0, failed, &[]);
+        let stack = code.load(state, L_STACK);
+        let stack = code.arena(stack);
+        let number = code.load(stack, 8);
+        code.jump(exit, &[number]);
+        code.block = failed;
+        self.report_failure(code, state, exit, parts);
     }
 
     /// The handler has ended: its verdict, or the one for errors. Those of tracepoints have none.
@@ -323,7 +403,7 @@ impl General<'_> {
         let (failed, _) = code.cold_block(0);
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
         if !self.functions.snapshot.objects.is_empty() {
-            leave_decided(code, state, exit);
+            leave_decided(code, state, exit, None);
         }
         match self.hook().is_trace() {
             true => code.jump(next, &[]),
@@ -407,14 +487,17 @@ impl General<'_> {
     }
 }
 
-/// Ends the program with the verdict by which a function of a C object has ended the packet, if one has.
-fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block) {
+/// Ends the program with the verdict by which a function of a C object has ended the packet, if one has; or with `instead`.
+fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block, instead: Option<i64>) {
     let (decided, _) = code.cold_block(0);
     let verdict = code.load(state, L_DECIDED);
     code.leave_if(CompareOp::Ne, verdict, 0, decided, &[]);
     let undecided = std::mem::replace(&mut code.block, decided);
     code.store_constant(state, L_DECIDED, 0);
-    let verdict = code.add(verdict, -1);
+    let verdict = match instead {
+        Some(number) => code.constant(number),
+        None => code.add(verdict, -1),
+    };
     code.jump(exit, &[verdict]);
     code.block = undecided;
 }

@@ -49,15 +49,28 @@ impl General<'_> {
         self.make_call(code, state, head);
         for (block, stub) in accessed.into_iter().chain(assigned) {
             let context = code.param(0);
-            Self::see_to(code, block, (stub, Some(context)), state, head);
+            code.block = block;
+            Self::see_to(code, (stub, Some(context)), state, head);
         }
         code.block = of_map;
         self.access_shared(code, state, &accesses.shared, head);
         for (block, name) in by_routine {
+            if name == "unwind" {
+                self.word_error(code, block, state);
+            }
             let routine = self.routine(name);
-            Self::see_to(code, block, (routine, None), state, head);
+            code.block = block;
+            Self::see_to(code, (routine, None), state, head);
         }
         (head, ended, end[0])
+    }
+
+    /// Makes the error's text in `block`. From within `unwind` it would take a frame more than there are where a program in C calls this one.
+    fn word_error(&mut self, code: &mut Builder, block: Block, state: Value) {
+        code.block = block;
+        let address = code.load(state, L_SELF);
+        let finish = self.routine("finish_fault");
+        code.call(finish, &[address]);
     }
 
     /// Goes on behind the present block, unless the kernel has the loop end: then with `FAILED` in `ended`.
@@ -74,15 +87,13 @@ impl General<'_> {
         code.block = turn;
     }
 
-    /// Has a function that takes the state, behind the context if it wants that, see to what `block` is for.
+    /// Has a function that takes the state, behind the context if it wants that, see to what the present block is for.
     fn see_to(
         code: &mut Builder,
-        block: Block,
         (function, context): (FunctionId, Option<Value>),
         state: Value,
         head: Block,
     ) {
-        code.block = block;
         let address = code.load(state, L_SELF);
         let arguments: Vec<Value> = context.into_iter().chain([address]).collect();
         let status = code.call(function, &arguments);

@@ -8,7 +8,9 @@ use crate::program::{Code, TEXT, data_section};
 use moonhook_btf::Types;
 use moonhook_hook::Hook;
 use moonhook_ir::helper::{self, Gives, KernelFunction, Parameter};
-use moonhook_ir::{Function, FunctionKind, Loc, MapDefinition, MapKind, MapTypes, Module, Op, SourceFile};
+use moonhook_ir::{
+    CType, Function, FunctionKind, Loc, MapDefinition, MapKind, MapTypes, Module, Op, Prototype, SourceFile,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,15 +26,17 @@ pub struct Description {
     pub maps_size: u32,
 }
 
-/// Describes the module whose functions became `codes`.
-pub fn describe(module: &Module, codes: &[Code], license: usize) -> Result<Description, EmitError> {
+/// Describes the module whose functions became `codes`; its licence has so many bytes, if it has one.
+pub fn describe(module: &Module, codes: &[Code], license: Option<u32>) -> Result<Description, EmitError> {
     let mut btf = Btf::default();
     let (map_offsets, maps_size) = maps(module, &mut btf);
     data(module, &mut btf)?;
-    let license_type = btf.array(btf.byte(), license as u32);
-    let variable = btf.variable("_license", license_type);
-    let member = Member { name: "_license", type_id: variable, offset: 0 };
-    btf.section("license", license as u32, &[(member, license as u32)]);
+    if let Some(length) = license {
+        let license_type = btf.array(btf.byte(), length);
+        let variable = btf.variable("_license", license_type);
+        let member = Member { name: "_license", type_id: variable, offset: 0 };
+        btf.section("license", length, &[(member, length)]);
+    }
     let extension = functions(module, codes, &mut btf)?;
     kernel_functions(module, &mut btf);
     Ok(Description { btf: btf.finish(), extension, map_offsets, maps_size })
@@ -210,6 +214,7 @@ fn functions(module: &Module, codes: &[Code], btf: &mut Btf) -> Result<Vec<u8>, 
 /// The ELF section with a function's code.
 pub fn section_of(function: &Function) -> &str {
     match &function.kind {
+        _ if function.prototype.is_some() => TEXT,
         FunctionKind::Program { section } => Hook::section_in_objects(section),
         FunctionKind::Subprogram { .. } => TEXT,
     }
@@ -218,6 +223,9 @@ pub fn section_of(function: &Function) -> &str {
 /// A program takes its context, other functions take numbers or the context and numbers; the verifier checks global
 /// functions by this (`btf_prepare_func_args`, kernel/bpf/btf.c).
 pub fn signature(function: &Function, btf: &mut Btf) -> Result<TypeId, EmitError> {
+    if let Some(prototype) = &function.prototype {
+        return Ok(declared(&function.name, prototype, btf));
+    }
     Ok(match &function.kind {
         FunctionKind::Program { section } => {
             let context = context(section, btf)?;
@@ -236,6 +244,28 @@ pub fn signature(function: &Function, btf: &mut Btf) -> Result<TypeId, EmitError
             btf.function(&function.name, linkage, word, &params)
         }
     })
+}
+
+/// A function as C declares it. Linkers compare that with what C says (`glob_sym_btf_matches` of libbpf).
+fn declared(name: &str, prototype: &Prototype, btf: &mut Btf) -> TypeId {
+    let mut of = |ty: CType| match ty {
+        CType::Int => btf.int(),
+        CType::LongLong => btf.i64(),
+        CType::Size => btf.u64(),
+        CType::Context(structure) => {
+            let structure = btf.structure(structure, 0, &[]);
+            btf.pointer(structure)
+        }
+        CType::Text => {
+            let byte = btf.char();
+            btf.pointer(byte)
+        }
+        CType::Memory => btf.pointer(TypeId(0)),
+    };
+    let result = of(prototype.result);
+    let parameters: Vec<(&str, TypeId)> =
+        prototype.parameters.iter().map(|(name, ty)| (*name, of(*ty))).collect();
+    btf.function(name, Linkage::Global, result, &parameters)
 }
 
 /// A pointer to the context of programs in that section; the kernel knows it by the structure's name.

@@ -12,12 +12,12 @@ use object::{
     SymbolScope, elf,
 };
 
-/// Writes the object.
+/// Writes the object. Linkers want the licences of all objects to be the same text, so a library leaves it to the program.
 pub fn write(
     module: &Module,
     codes: &[Code],
     description: Description,
-    license: &[u8],
+    license: Option<&[u8]>,
 ) -> Result<Vec<u8>, EmitError> {
     let mut writer = Writer {
         object: Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little),
@@ -30,9 +30,11 @@ pub fn write(
     writer.functions(module, codes);
     writer.kernel_functions(module);
     writer.relocations(module, codes)?;
-    let id = writer.section("license", SectionKind::Data);
-    writer.object.append_section_data(id, license, 1);
-    writer.symbol("_license", SymbolKind::Data, true, id, 0, license.len() as u64);
+    if let Some(license) = license {
+        let id = writer.section("license", SectionKind::Data);
+        writer.object.append_section_data(id, license, 1);
+        writer.symbol("_license", SymbolKind::Data, true, id, 0, license.len() as u64);
+    }
     for (name, bytes) in [(".BTF", &description.btf), (".BTF.ext", &description.extension)] {
         let id = writer.section(name, SectionKind::Metadata);
         writer.object.append_section_data(id, bytes, 4);
@@ -142,6 +144,11 @@ impl<'a> Writer<'a> {
             let global = !matches!(function.kind, FunctionKind::Subprogram { global: false, .. });
             let (offset, size) = (u64::from(code.offset), bytes.len() as u64);
             let symbol = self.symbol(&function.name, SymbolKind::Text, global, id, offset, size);
+            if function.prototype.as_ref().is_some_and(|prototype| prototype.is_hidden) {
+                let st_info = elf::SymbolInfo::new(elf::STB_GLOBAL, elf::STT_FUNC);
+                self.object.symbol_mut(symbol).flags =
+                    SymbolFlags::Elf { st_info, st_other: elf::STV_HIDDEN.into() };
+            }
             self.functions.push(Some(symbol));
         }
     }

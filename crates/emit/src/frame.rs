@@ -70,6 +70,9 @@ fn too_large(function: &str, bytes: u32) -> EmitError {
     EmitError::StackTooLarge { function: function.to_string(), bytes, limit: MAX_STACK }
 }
 
+/// What a library leaves to the program that calls it, in bytes of stack; and one frame.
+const OF_CALLER: u32 = 96;
+
 /// Checks every chain of calls that starts in a program, and gives the bytes of the largest; `sizes` are the frames' sizes by function. The verifier adds them
 /// up rounded (`round_up_stack_depth`, kernel/bpf/verifier.c).
 pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<u32, EmitError> {
@@ -84,20 +87,24 @@ pub fn check_chains(module: &Module, sizes: &[u32]) -> Result<u32, EmitError> {
     let callees: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
     let mut chains = Chains { callees, frames, known: vec![None; sizes.len()] };
     let above = chains.above(&tail_calls);
+    let (most_frames, most_bytes) = match module.is_library() {
+        true => (MAX_FRAMES - 1, MAX_STACK - OF_CALLER),
+        false => (MAX_FRAMES, MAX_STACK),
+    };
     let mut deepest = 0;
     for (index, function) in module.functions.iter().enumerate() {
         let name = || function.name.clone();
         let below = chains.below(index, 0).ok_or_else(|| EmitError::Recursion { function: name() })?;
-        if !matches!(function.kind, FunctionKind::Program { .. }) {
+        if !function.is_entry() {
             continue;
         }
-        if below.frames > MAX_FRAMES {
+        if below.frames > most_frames {
             let chain = chains.names(module, index, |below| below.frames);
-            return Err(EmitError::CallsTooDeep { chain, limit: MAX_FRAMES });
+            return Err(EmitError::CallsTooDeep { chain, limit: most_frames });
         }
-        if below.bytes > MAX_STACK {
+        if below.bytes > most_bytes {
             let chain = chains.names(module, index, |below| below.bytes as usize);
-            return Err(EmitError::ChainTooLarge { chain, bytes: below.bytes, limit: MAX_STACK });
+            return Err(EmitError::ChainTooLarge { chain, bytes: below.bytes, limit: most_bytes });
         }
         if above[index] {
             chains.check_tail_calls(module, (&tail_calls, &above), &mut vec![index])?;

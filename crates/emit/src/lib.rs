@@ -130,8 +130,9 @@ fn emit_with(module: &Module, options: &Options, large_frame: u32) -> Result<Obj
     let stack = frame::check_chains(module, &stacks)?;
 
     let license: Vec<u8> = options.license.bytes().filter(|b| *b != 0).chain([0]).collect();
-    let description = describe::describe(module, &codes, license.len())?;
-    let elf = elf::write(module, &codes, description, &license)?;
+    let license = (!module.is_library()).then_some(&*license);
+    let description = describe::describe(module, &codes, license.map(|text| text.len() as u32))?;
+    let elf = elf::write(module, &codes, description, license)?;
     let functions =
         module.functions.iter().zip(&codes).map(|(f, code)| listing::report(module, f, code, options.texts));
     Ok(Object { functions: functions.collect(), elf, stack })

@@ -15,7 +15,7 @@ use moonhook_hook::Point;
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Module, SourceFile};
 use moonhook_snapshot::Snapshot;
-use moonhook_specialise::Learned;
+use moonhook_specialise::{Learned, library_name};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -167,6 +167,10 @@ where
             let most = moonhook_passes::without_arena::MOST;
             moved.map_err(|bytes| EngineError::TooMuchMemory { bytes, most })?;
         }
+        if settings.load.library {
+            moonhook_passes::shallow::run(&mut module, MOST_FRAMES);
+            moonhook_passes::library::run(&mut module, &library_name(snapshot));
+        }
         check_memory(&module)?;
         Ok(module)
     }
@@ -259,6 +263,9 @@ fn placed(mut error: InstallError, module: &Module) -> InstallError {
     }
     error
 }
+
+/// Frames of a library: the kernel has 8 (`MAX_CALL_FRAMES`), of which one is the program's in C.
+const MOST_FRAMES: usize = 7;
 
 /// What an attempt comes to; with an error, the module if there is one.
 type Outcome<T> = Result<(Compiled, T), Failed>;

@@ -84,6 +84,7 @@ pub fn lower(
         subprograms: attempt.subprograms,
         max_work: attempt.bounded.then(|| work_for(snapshot)),
         of_flow: settings.of_flow.clone(),
+        library: settings.load.library,
         ..moonhook_specialise::Options::default()
     };
     let module = match attempt.form {
@@ -94,6 +95,9 @@ pub fn lower(
         }
     };
     let mut module = module.map_err(Box::new)?;
+    if settings.load.library {
+        moonhook_specialise::exported::keyed::add(&mut module, snapshot);
+    }
     if let Some(script) = &settings.of_flow {
         moonhook_specialise::check_targets(&module, snapshot)?;
         if attempt.form == Form::General {

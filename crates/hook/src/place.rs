@@ -30,6 +30,10 @@ pub enum Place {
     File(Arc<str>),
     /// A place in the kernel's code, by the name that it has for this hook: `sys_enter`, `sched/sched_switch`.
     Kernel(Arc<str>),
+    /// A function of that name in a library: programs in C call it at this hook.
+    Function(Arc<str>),
+    /// The handlers of an interface in a library, where programs in C call them with an argument.
+    Called,
 }
 
 /// What kind of place the programs of a hook have.
@@ -166,10 +170,15 @@ impl Point {
         match &self.place {
             Place::Interface if order.is_empty() => hook,
             Place::Interface => format!("{hook}@{order}"),
-            Place::Named(path) | Place::Cgroup(path) | Place::File(path) | Place::Kernel(path) => {
+            Place::Named(path)
+            | Place::Cgroup(path)
+            | Place::File(path)
+            | Place::Kernel(path)
+            | Place::Function(path) => {
                 format!("{hook}@{}{order}", escaped(path))
             }
             Place::Netfilter(place) => format!("{hook}@{}", escaped(&place.to_string())),
+            Place::Called => format!("{hook}@called"),
         }
     }
 
@@ -218,11 +227,12 @@ impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.hook.name)?;
         match &self.place {
-            Place::Interface => {}
+            Place::Interface | Place::Called => {}
             Place::File(name) if name.is_empty() => {}
             Place::Named(path) | Place::Cgroup(path) | Place::File(path) => write!(f, " {path}")?,
             Place::Netfilter(place) => write!(f, " {place}")?,
             Place::Kernel(name) => write!(f, "{SEPARATOR}{name}")?,
+            Place::Function(name) => write!(f, " function {name}")?,
         }
         if self.order == Order::default() { Ok(()) } else { write!(f, " {}", self.order) }
     }

@@ -2,7 +2,7 @@
 //!
 //! All lists only grow while a function is built, so a builder can take a [`Checkpoint`] and go back to it.
 
-use crate::{FunctionId, Given, GivenReference, MapId, Op, Terminator};
+use crate::{FunctionId, Given, GivenReference, MapId, Op, Prototype, Terminator};
 
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident $letter:literal),*) => {$(
@@ -70,6 +70,8 @@ pub struct Function {
     pub for_result: bool,
     /// The code, where another compiler has made it: then the only block is empty.
     pub given: Option<Given>,
+    /// How programs in C call it: then the object has it as a function, whatever its kind is.
+    pub prototype: Option<Prototype>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -118,6 +120,7 @@ impl Function {
             for_result: false,
             slots: Vec::new(),
             given: None,
+            prototype: None,
         }
     }
 
@@ -132,6 +135,11 @@ impl Function {
             FunctionKind::Program { section } => Some(section),
             FunctionKind::Subprogram { context, .. } => context.as_deref(),
         }
+    }
+
+    /// Whether the kernel, or a program in C, begins with it.
+    pub fn is_entry(&self) -> bool {
+        matches!(self.kind, FunctionKind::Program { .. }) || self.prototype.is_some()
     }
 
     /// The functions that this one mentions, each as often as it does.

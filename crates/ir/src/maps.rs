@@ -31,10 +31,13 @@ pub const INTERFACES: &str = "all_ifaces";
 /// Which interfaces groups consist of: a [`Member`](crate::targets::Member) each.
 pub const GROUPS: &str = "groups";
 
+/// What C has given handlers as their argument, for each CPU.
+pub const ARGUMENT: &str = "argument";
+
 /// All that have fixed names.
-const ALL: [&str; 14] = [
+const ALL: [&str; 15] = [
     STATE, OWN_STATE, POOL, OPAQUE, REGION, EVENTS, COUNTERS, VERDICTS, ARENA, CLOCK, TAKEN, PORTS,
-    INTERFACES, GROUPS,
+    INTERFACES, GROUPS, ARGUMENT,
 ];
 
 /// The memory of the flow table with that number.

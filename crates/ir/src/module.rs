@@ -357,6 +357,11 @@ impl Module {
         })
     }
 
+    /// Whether its programs are functions for programs of others.
+    pub fn is_library(&self) -> bool {
+        self.functions.iter().any(|function| function.prototype.is_some())
+    }
+
     /// The module's arena.
     pub fn arena(&self) -> Option<MapId> {
         let position = self.maps.iter().position(|map| matches!(map.kind, MapKind::Arena { .. }));

@@ -35,6 +35,10 @@ pub enum LoadError {
     Content { table: String, problem: &'static str },
     #[error("{failure}")]
     Kernel { failure: Box<Failure>, refused: Refused },
+    #[error("{script} has no functions for C: it returns none, and registers no handler")]
+    NoFunction { script: String },
+    #[error("C cannot call the function '{name}': {problem}")]
+    Exported { name: String, problem: String, place: Option<Box<Place>> },
     /// A script of eCLAT that this one loads.
     #[error("{}", .0.message)]
     Chain(Box<Diagnostic>),
@@ -93,6 +97,8 @@ impl LoadError {
             LoadError::Kernel { refused: Refused::None { .. }, .. } => "MH0115",
             LoadError::Kernel { refused: Refused::Unknown { .. }, .. } => "MH0116",
             LoadError::Kernel { refused: Refused::Probe, .. } => "MH0117",
+            LoadError::NoFunction { .. } => "MH0118",
+            LoadError::Exported { .. } => "MH0119",
             LoadError::Chain(diagnostic) => diagnostic.code,
         }
     }
@@ -111,6 +117,7 @@ impl LoadError {
             }
             LoadError::Instructions { place, .. }
             | LoadError::Memory { place, .. }
+            | LoadError::Exported { place, .. }
             | LoadError::NoSender { place, .. } => located(self.code(), &self.to_string(), place.as_deref()),
             _ => Diagnostic::new(self.code(), self.to_string()),
         };
@@ -158,6 +165,12 @@ impl LoadError {
             LoadError::Chain(diagnostic) => diagnostic.help.clone().unwrap_or_default(),
             LoadError::Content { .. } => {
                 "give the table a name of its own: that of the variable that holds it".into()
+            }
+            LoadError::NoFunction { .. } => {
+                "let it end with `return {name = function(pkt, a, b) … end}`; `a` and `b` are integers".into()
+            }
+            LoadError::Exported { .. } => {
+                "C gives functions the packet and up to four integers: `name = function(pkt, a, b) … end`".into()
             }
             LoadError::TooDeep(_) => {
                 "use local variables or `table.concat` for parts of it; operands of `..` count, too".into()

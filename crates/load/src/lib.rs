@@ -17,6 +17,7 @@ mod functions;
 mod globals;
 mod guards;
 mod kernel;
+mod library;
 mod limits;
 mod locate;
 mod map_contents;
@@ -54,6 +55,7 @@ pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given}
 pub use crate::freeze::Base;
 pub use crate::functions::raising;
 pub use crate::kernel::{Kernel, Untold};
+pub use crate::library::is_reserved as is_reserved_in_c;
 pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
@@ -88,6 +90,8 @@ pub struct Options {
     pub prints_to_stderr: bool,
     /// The hook that `attach` registers for, and for which there has to be a handler: XDP, and none need be for that.
     pub hook: Option<&'static Hook>,
+    /// The functions in the table that a script returns are for programs in C, which call them at that hook; it needs no handlers then.
+    pub library: bool,
     /// Who knows the kernel that the scripts are for.
     pub kernel: Arc<dyn Kernel>,
     /// Who has the programs that chains call.
@@ -124,6 +128,7 @@ impl Default for Options {
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
+            library: false,
             kernel: Arc::new(kernel::NoKernel),
             packages: Arc::new(packages::NoPackages),
             defines: Vec::new(),
@@ -220,7 +225,15 @@ pub fn load_with_contents(
     }
     meter.limit_time(None);
 
-    let registered = registry.handlers.all.take();
+    let mut registered = registry.handlers.all.take();
+    if options.library {
+        library::check(&registered)?;
+        // Who calls a library by a script's name means one script.
+        if let [script] = ran.as_mut_slice() {
+            registered.extend(library::called(&registered));
+            script.handlers.end = registered.len();
+        }
+    }
     options.check_hook(&registered)?;
     registry.receivers.check(&registered, &files.sources())?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
@@ -302,10 +315,18 @@ fn run_script(
     })?;
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
-    runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
+    let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
+    if runner.options.library {
+        let functions = library::functions(&returned, registry.chosen, &runner.files.sources())?;
+        registry.handlers.all.borrow_mut().extend(functions);
+    }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
     if handlers.is_empty() {
-        return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
+        let script = script.to_string_lossy().into_owned();
+        return Err(match runner.options.library {
+            true => LoadError::NoFunction { script },
+            false => LoadError::NoHandler { script },
+        });
     }
     names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))?;
     Ok(Script { path: script.to_owned(), globals: globals.table, handlers })

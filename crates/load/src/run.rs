@@ -24,8 +24,8 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the script at `path` with these globals.
-    pub fn run(&self, path: &Path, globals: &Table) -> Result<(), LoadError> {
+    /// Runs the script at `path` with these globals; gives what it returns first.
+    pub fn run(&self, path: &Path, globals: &Table) -> Result<Value, LoadError> {
         let shown = path.to_string_lossy().into_owned();
         let content = match self.files.script(path) {
             Ok(content) => content,
@@ -65,7 +65,7 @@ impl Runner<'_> {
                 let message = "attempt to yield from outside a coroutine";
                 Err(self.runtime(message, &thread))
             }
-            None => Ok(()),
+            None => Ok(outcome.map(|(_, returned)| returned).unwrap_or(Value::Nil)),
         }
     }
 

@@ -167,6 +167,53 @@ fn mh0104_a_script_without_handler() {
     assert!(error.diagnostic().help.unwrap().contains("attach"));
 }
 
+/// A script of a library.
+fn load_library(files: &[(&str, &str)]) -> Result<moonhook_load::Loaded, LoadError> {
+    let folder = Folder::new(files);
+    let scripts: Vec<_> = files.iter().map(|(name, _)| folder.path(name)).collect();
+    load(&scripts, &Options { library: true, ..Options::default() })
+}
+
+#[test]
+fn mh0118_a_library_without_functions() {
+    for script in ["local x = 1", "return 7", "return {1, 'x', {}}"] {
+        let error = load_library(&[("x.lua", script)]).err().unwrap();
+        assert_eq!(error.code(), "MH0118", "{script}");
+        assert!(error.diagnostic().help.unwrap().contains("return {name = function"));
+    }
+    let with_handlers = load_library(&[("x.lua", "require('xdp').attach(function() end)")]).unwrap();
+    assert_eq!(with_handlers.snapshot.points().len(), 2, "the handlers, and the same with an argument of C's");
+    let with_functions = load_library(&[("x.lua", "return {b = function(p) end, a = function(p, x) end, n = 1}")]);
+    let names: Vec<String> =
+        with_functions.unwrap().snapshot.points().iter().map(|point| point.to_string()).collect();
+    assert_eq!(names, ["xdp function a", "xdp function b"]);
+}
+
+#[test]
+fn mh0119_a_function_that_c_cannot_call() {
+    let cases = [
+        ("return {\n['a.b'] = function(p) end}", 2, "its name is none in C"),
+        ("return {[''] = function(p) end}", 1, "its name is none in C"),
+        ("return {int = function(p) end}", 1, "its name is none in C"),
+        ("return {function(p) end}", 1, "its name is none in C"),
+        ("return {x = function() end}", 1, "it takes no packet"),
+        ("return {x = function(p, ...) end}", 1, "it takes `...`"),
+        ("return {x = function(p, a, b, c, d, e) end}", 1, "it takes 5 integers behind the packet"),
+        ("return {x = print}", 0, "it is none of a script's"),
+    ];
+    for (script, line, problem) in cases {
+        let error = load_library(&[("x.lua", script)]).err().unwrap();
+        assert_eq!(error.code(), "MH0119", "{script}");
+        assert!(error.to_string().ends_with(problem), "{error}");
+        let diagnostic = error.diagnostic();
+        assert_eq!(diagnostic.place.map_or(0, |place| place.line), line, "{script}");
+        assert!(diagnostic.help.unwrap().contains("function(pkt, a, b)"));
+    }
+    let one = "return {x = function(p) end}";
+    let error = load_library(&[("a.lua", one), ("b.lua", one)]).err().unwrap();
+    assert!(error.to_string().contains("another script has one of that name"), "{error}");
+}
+
 #[test]
 fn mh0113_no_handler_for_the_hook_that_was_chosen() {
     let script = "require('tc').egress(function() end) require('xdp').attach(function() end)";

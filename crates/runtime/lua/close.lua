@@ -66,11 +66,10 @@ end
 -- packet memory here.
 local MAX_HANDLERS <const> = 16
 
--- An error was raised: looks for who catches it. A handler of `xpcall` is called first, where the error happened. Nobody does at
+-- An error was raised, and is worded (`finish_fault`): looks for who catches it. A handler of `xpcall` is called first, where the error happened. Nobody does at
 -- the entry, where `__tostring` words what is no text.
 function unwind(L)
   if u64(L + L_DECIDED) ~= 0 then return FINISHED end
-  finish_fault(L)
   inline.note_end_of_time(L)
   local frame = u64(L + L_CI)
   local handling = 0

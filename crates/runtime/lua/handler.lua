@@ -1,7 +1,8 @@
 -- The beginning and the end of a handler.
 
--- Makes everything ready for a packet and calls the handler with the packet and its argument, or with the event alone.
-function start_handler(L, closure, object)
+-- Makes everything ready for a packet and calls the handler with the packet and its argument, or with the event alone; or a function
+-- of a library with so many arguments, of which those behind the packet are in their places.
+function start_handler(L, closure, object, count)
   local frame = u64(L + L_FRAMES)
   local stack = u64(L + L_STACK)
   set64(L + L_CI, frame)
@@ -27,6 +28,7 @@ function start_handler(L, closure, object)
   set64(stack + 16, TAG_OBJECT)
   set64(stack + 24, object)
   if object == OBJECT_EVENT then return call_closure(L, stack, 1, stack, 1) end
+  if count > 0 then return call_closure(L, stack, count, stack, 1) end
   set64(stack + 32, TAG_OBJECT)
   set64(stack + 40, OBJECT_ARGUMENT)
   return call_closure(L, stack, 2, stack, 1)
@@ -56,6 +58,24 @@ function handler_verdict(L, pass, least, verdicts, booleans)
   end
   if text ~= 0 then raise_plain(L, text) end
   return NO_VERDICT
+end
+
+-- Makes an integer of what a function of a library has returned, which is 0 for nil. If it is none, the error is raised; `called` is a
+-- text that says which function it is.
+function exported_result(L, called)
+  local result = u64(L + L_STACK)
+  local tag = u64(result)
+  if tag == TAG_INT then return 0 end
+  if tag == TAG_NIL or tag == TAG_FALSE or tag == TAG_TRUE then
+    set64(result + 8, 0)
+    if tag == TAG_TRUE then set64(result + 8, 1) end
+    return 0
+  end
+  set64(L + L_TRACE, 0)
+  local text = text_join(L, called, type_name(L, result))
+  if text ~= 0 then text = text_join(L, text, " value, expected an integer") end
+  if text ~= 0 then raise_plain(L, text) end
+  return FAIL
 end
 
 -- Makes a text of the error that ended the handler (lua.c, msghandler).

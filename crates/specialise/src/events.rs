@@ -147,7 +147,8 @@ impl Context<'_> {
     /// Ends the program with the verdict for errors.
     pub fn end_failed(&mut self) -> Result<()> {
         self.tell_failure()?;
-        let verdict = self.value(Word::Imm(self.options.on_error.verdict(self.target.hook).into()));
+        let verdict = crate::exported::after_error(self.snapshot, self.options, self.target.program);
+        let verdict = self.value(Word::Imm(verdict));
         self.terminate(ir::Terminator::Jump(ir::Target::new(self.target.exit_block, vec![verdict])));
         Ok(())
     }

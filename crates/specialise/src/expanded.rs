@@ -2,6 +2,7 @@
 //! and what is met is learned for the next attempt.
 
 use crate::context::{Context, Result};
+use crate::exported;
 use crate::message::Message;
 use crate::shared::known::FieldPath;
 use crate::state::State;
@@ -84,7 +85,9 @@ impl Surroundings for Expanded {
     }
 
     fn decide(&self, context: &mut Context<'_>, verdict: Word) {
-        context.exit(verdict);
+        let points = context.snapshot.points();
+        let is_function = points.get(context.target.program).is_some_and(exported::is_function);
+        context.exit(if is_function { Word::Imm(exported::FAILED) } else { verdict });
     }
 
     fn has_arguments_in_memory(&self) -> bool {

@@ -116,6 +116,9 @@ impl Context<'_> {
 
     /// All handlers of the program, from the current state to the verdict.
     fn run_handlers(&mut self) -> Result<()> {
+        if self.run_exported()? {
+            return Ok(());
+        }
         for (number, handler) in self.snapshot.handlers_of(self.target.program) {
             if !self.state.alive() {
                 break;
@@ -232,11 +235,12 @@ impl Context<'_> {
             self.count_verdict(verdict.into());
         }
         self.give_back_level();
-        let verdict = match self.target.hook.mask() {
+        let verdict = match self.target.hook.mask().filter(|_| !self.options.library) {
             Some(mask) => self.emit(Op::Binary(BinaryOp::And, verdict, Operand::Imm(mask))),
             None => verdict,
         };
-        let answer = self.shl(verdict, i64::from(self.target.hook.answer_shift()));
+        let shift = if self.options.library { 0 } else { self.target.hook.answer_shift() };
+        let answer = self.shl(verdict, i64::from(shift));
         let answer = self.value(answer);
         self.terminate(ir::Terminator::Return(Operand::Value(answer)));
     }
@@ -297,7 +301,10 @@ impl Context<'_> {
                         .chain(&subprograms)
                         .any(|function| function.name == name)
             };
-            set_apart(&mut function.name, taken);
+            // Other symbols of a library get other names later.
+            if function.prototype.is_none() {
+                set_apart(&mut function.name, taken);
+            }
             crate::invariants::make_unknown(&mut function, opaque);
             self.output.module.functions.push(function);
         }

@@ -1,7 +1,7 @@
 //! What the programs of a script are called, and the functions that they are, before there is code.
 
-use crate::Options;
-use moonhook_hook::Hook;
+use crate::{Options, exported};
+use moonhook_hook::{Hook, Place, Point};
 use moonhook_ir as ir;
 use moonhook_snapshot::Snapshot;
 use std::path::Path;
@@ -10,16 +10,31 @@ use std::path::Path;
 pub fn empty(snapshot: &Snapshot, options: &Options, number: usize) -> (&'static Hook, ir::Function) {
     let point = &snapshot.points()[number];
     let kind = ir::FunctionKind::Program { section: point.section(options.frags) };
-    (point.hook, ir::Function::new(program_name(snapshot, number), kind, 1))
+    let parameters = 1 + exported::parameters(snapshot, number) as u32;
+    let mut function = ir::Function::new(program_name(snapshot, number), kind, parameters);
+    function.prototype = exported::prototype(snapshot, options, number);
+    (point.hook, function)
 }
 
 /// The name of the script's program with that number, which has the hook's name in it if there are several: a C identifier.
 pub fn program_name(snapshot: &Snapshot, number: usize) -> String {
     let stem = name_of_script(&snapshot.script);
-    match snapshot.hooks().as_slice() {
-        [_] => stem,
-        hooks => format!("{stem}_{}", hooks[number].name.replace('.', "_")),
+    match snapshot.points().get(number).map(|point| &point.place) {
+        Some(Place::Function(name)) => return name.to_string(),
+        Some(Place::Called) => return format!("{stem}__called"),
+        _ => {}
     }
+    let is_program = |point: &Point| !matches!(point.place, Place::Function(_) | Place::Called);
+    let hooks = snapshot.points().into_iter().filter(is_program).map(|point| point.hook);
+    match hooks.collect::<Vec<_>>().as_slice() {
+        [_] => stem,
+        _ => format!("{stem}_{}", snapshot.hooks()[number].name.replace('.', "_")),
+    }
+}
+
+/// The name of the library that the script is, if it is one: a C identifier.
+pub fn library_name(snapshot: &Snapshot) -> String {
+    name_of_script(&snapshot.script)
 }
 
 /// A C identifier of at most 15 characters (the kernel's `BPF_OBJ_NAME_LEN`) made from the script's file name.

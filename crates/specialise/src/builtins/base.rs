@@ -214,8 +214,8 @@ pub fn object_text(context: &mut Context<'_>, object: &Object) -> Result<Str> {
             Ok(Str::Slice { space: crate::value::Space::Packet, start: Word::Imm(0), length })
         }
         Object::Argument => {
-            let bytes = super::data::argument_bytes(context)?;
-            context.bytes_text(bytes, Word::Imm(crate::value::ARGUMENT_SIZE))
+            let length = context.argument_length()?;
+            super::data::argument_text(context, Word::Imm(0), length)
         }
         Object::Text(text) => Ok(Str::Const(text.clone())),
         other => {

@@ -85,6 +85,10 @@ fn get_argument(
     size: Size,
     signed: bool,
 ) -> Result<Vec<Arm>> {
+    if let Some(at) = context.given_argument()? {
+        let value = context.load_given(at, (offset, size, signed), |context| out_of_bounds(context, call));
+        return value.map_or(Ok(vec![]), |value| context.only(Abs::Int(value)));
+    }
     let limit = ARGUMENT_SIZE - size as i64;
     let outside = if limit < 0 {
         moonhook_ir::words::Cond::Known(true)
@@ -105,8 +109,17 @@ fn get_argument(
     context.only(Abs::Int(value))
 }
 
-/// The handler's second argument, the first byte lowest: the payload's offset, big-endian.
-pub fn argument_bytes(context: &mut Context<'_>) -> Result<Word> {
+/// `length` bytes of the handler's second argument from `offset` on, which are there.
+pub fn argument_text(context: &mut Context<'_>, offset: Word, length: Word) -> Result<Str> {
+    if let Some(at) = context.given_argument()? {
+        return context.text_given(at, (offset, length));
+    }
+    let bytes = argument_from(context, offset)?;
+    context.bytes_text(bytes, length)
+}
+
+/// The handler's second argument where C does not give it, the first byte lowest: the payload's offset, big-endian.
+fn argument_bytes(context: &mut Context<'_>) -> Result<Word> {
     let payload = payload_offset(context)?;
     Ok(context.unary(UnaryOp::Swap16, payload))
 }
@@ -144,7 +157,7 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
 /// The length that is the third argument, or all that follows the offset; goes on where so many bytes are there.
 pub fn length_from(context: &mut Context<'_>, call: &Call, object: &Object, offset: Word) -> Result<Word> {
     let size = match object {
-        Object::Argument => Word::Imm(ARGUMENT_SIZE),
+        Object::Argument => context.argument_length()?,
         _ => context.packet_length(),
     };
     let rest = context.sub(size, offset);
@@ -162,10 +175,7 @@ fn get_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         return Ok(vec![]);
     }
     let text = match object {
-        Object::Argument => {
-            let bytes = argument_from(context, offset)?;
-            context.bytes_text(bytes, length)?
-        }
+        Object::Argument => argument_text(context, offset, length)?,
         _ => Str::Slice { space: Space::Packet, start: offset, length },
     };
     context.only(Abs::Str(text))

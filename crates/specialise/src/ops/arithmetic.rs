@@ -345,7 +345,7 @@ fn length(context: &mut Context<'_>, operand: Named, certain: bool) -> Result<Ab
         Abs::Object(Object::Packet) if !context.target.hook.is_trace() => {
             Ok(Abs::Int(context.packet_length()))
         }
-        Abs::Object(Object::Argument) => Ok(Abs::int(crate::value::ARGUMENT_SIZE)),
+        Abs::Object(Object::Argument) => Ok(Abs::Int(context.argument_length()?)),
         Abs::Object(Object::Table(table)) => crate::tables::length(context, *table),
         Abs::Object(Object::Made(table)) => {
             refuse_metamethod(context, &operand.value, "__len", Some("#"))?;

@@ -64,7 +64,7 @@ impl Context<'_> {
     }
 
     /// A copy of the string at a place: the entry may change.
-    pub(super) fn text_at(&mut self, at: Address, capacity: usize) -> Result<Str> {
+    pub fn text_at(&mut self, at: Address, capacity: usize) -> Result<Str> {
         let text = self.copied_text(at, capacity)?;
         self.around.shorten_copy(self, &text);
         Ok(text)

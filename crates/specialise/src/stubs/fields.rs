@@ -7,7 +7,7 @@ use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::paths::Arm;
 use crate::stubs::memory::text_of_payload;
-use crate::value::{ARGUMENT_SIZE, Abs, Object, Word};
+use crate::value::{Abs, Object, Word};
 use crate::{field_writes, given, meta, objects};
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{CompareOp, FunctionId};
@@ -120,7 +120,8 @@ impl Stubs<'_> {
                 let is = context.compare(CompareOp::Eq, object, OBJECT_ARGUMENT);
                 let (argument, header) = context.split(is);
                 context.state = argument;
-                store_and_leave(context, out, &Abs::int(ARGUMENT_SIZE))?;
+                let length = context.argument_length()?;
+                store_and_leave(context, out, &Abs::Int(length))?;
                 context.state = header;
                 context.fail(Message::new("attempt to get length of a header value"));
                 Ok(())

@@ -1,0 +1,109 @@
+//! Programs of a library: functions that programs in C call, with the context and integers.
+
+mod argument;
+pub mod keyed;
+
+pub use argument::MOST as MOST_BYTES;
+
+use crate::Options;
+use crate::context::{Context, Result};
+use crate::message::Message;
+use crate::value::{Abs, Closure, Object, Word};
+use moonhook_hook::{Place, Point};
+use moonhook_ir::words::{PathState, Words};
+use moonhook_ir::{CType, Prototype};
+use moonhook_snapshot::Snapshot;
+
+/// What a function gives C after an error. Integers of Lua can be that, too, but none that count something.
+pub const FAILED: i64 = i64::MIN;
+
+/// What handlers give C after an error. It is no verdict.
+pub const NO_VERDICT: i64 = -1;
+
+/// Integers that a function can take besides the context: functions of programs have five parameters at most.
+pub const MOST: usize = 4;
+
+/// What parameters are called in the object.
+const NAMES: [&str; MOST] = ["a", "b", "c", "d"];
+
+/// How C calls the program with that number, if it is one of a library.
+pub fn prototype(snapshot: &Snapshot, options: &Options, program: usize) -> Option<Prototype> {
+    if !options.library {
+        return None;
+    }
+    let point = snapshot.points().into_iter().nth(program)?;
+    let context = ("ctx", CType::Context(point.hook.context.structure));
+    let numbers = NAMES.iter().take(parameters(snapshot, program)).map(|name| (*name, CType::LongLong));
+    let result = if is_function(&point) { CType::LongLong } else { CType::Int };
+    Some(Prototype { result, parameters: [context].into_iter().chain(numbers).collect(), is_hidden: false })
+}
+
+/// How many integers the program with that number takes: one less than the function has parameters, of which the first is the packet.
+pub fn parameters(snapshot: &Snapshot, program: usize) -> usize {
+    let is_its = |point: &Point| is_function(point);
+    let point = snapshot.points().into_iter().nth(program).filter(is_its);
+    let handler = point.and_then(|_| snapshot.handlers_of(program).next());
+    handler.map_or(0, |(_, handler)| {
+        let closure = snapshot.closure(handler.closure);
+        usize::from(snapshot.prototype(closure.prototype).parameters).saturating_sub(1).min(MOST)
+    })
+}
+
+/// Whether the program is a single function, and not a hook's handlers.
+pub fn is_function(point: &Point) -> bool {
+    matches!(point.place, Place::Function(_))
+}
+
+/// What the program gives after an error.
+pub fn after_error(snapshot: &Snapshot, options: &Options, program: usize) -> i64 {
+    match snapshot.points().get(program) {
+        Some(point) if is_function(point) => FAILED,
+        Some(_) if options.library => NO_VERDICT,
+        Some(point) => options.on_error.verdict(point.hook).into(),
+        None => 0,
+    }
+}
+
+impl Context<'_> {
+    /// Executes the function that the program is, if it is one; gives its result.
+    pub fn run_exported(&mut self) -> Result<bool> {
+        let points = self.snapshot.points();
+        let Some(Point { place: Place::Function(name), .. }) = points.get(self.target.program) else {
+            return Ok(false);
+        };
+        for (number, handler) in self.snapshot.handlers_of(self.target.program) {
+            self.execution.handler = number;
+            let closure = Closure::of_load_time(self.snapshot, handler.closure).into();
+            let numbers = self.code.function.params[1..].iter().map(|value| Abs::Int(Word::Value(*value)));
+            let arguments = [Abs::Object(Object::Packet)].into_iter().chain(numbers).collect();
+            for arm in self.run_closure(closure, arguments, format!("function '{name}'"))? {
+                self.state = arm.state;
+                self.end_with_number(name, arm.values.first().unwrap_or(&Abs::Nil))?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn end_with_number(&mut self, name: &str, result: &Abs) -> Result<()> {
+        for (state, value) in self.alternatives(result)? {
+            self.state = state;
+            if !self.state.alive() {
+                continue;
+            }
+            match value {
+                Abs::Nil => self.exit(Word::Imm(0)),
+                Abs::Int(number) => self.exit(number),
+                Abs::Bool(chosen) => {
+                    let chosen = self.value(chosen);
+                    self.exit(chosen.into());
+                }
+                other => {
+                    let what = other.message_name();
+                    let message = format!("function '{name}' returned a {what} value, expected an integer");
+                    self.fail(Message::bare(message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
