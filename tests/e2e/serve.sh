@@ -79,9 +79,33 @@ fails 3 remote stop none
 grep -q 'error\[MH1005\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 fails 3 within "$MOONHOOK" list --remote http://127.0.0.1:1
 grep -q 'error\[MH1014\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+is 7 remote exec count -e 'hits[1]'
+fails 1 remote exec count -e 'error("no")'
+
+echo "events are followed from elsewhere, until the script ends"
+cat >"$WORK/flows.lua" <<'LUA'
+local flow = require "flow"
+local ports = flow.new{key = "dport", capacity = 10, default = function(pkt) end}
+require("xdp").attach(ports)
+LUA
+remote reload count "$WORK/flows.lua" >/dev/null
+remote events count --json >"$WORK/events.out" &
+PIDS+=($!)
+eventually "events are followed" grep -qs '"watching"' "$WORK/events.out"
+echo 'function(pkt) print("port " .. pkt.udp.dport) end' >"$WORK/shout.lua"
+remote flow count set 7001 "$WORK/shout.lua" >/dev/null
+remote flow count list | grep -q 7001 || die "the flow is not listed"
+send
+eventually "what handlers print is told" grep -q '"port 7001"' "$WORK/events.out"
+remote flow count delete 7001
+fails 1 remote flow count get 7001
+remote reload count "$WORK/scripts/count.lua" >/dev/null
+eventually "reloads are told" grep -q '"reloaded"' "$WORK/events.out"
 
 echo "SIGTERM ends it, and nothing is left"
 finish
+wait "${PIDS[-1]}" || die "who followed events was cut off"
+unset 'PIDS[-1]'
 [ -z "$(attached)" ] || die "a program is attached"
 left "$BPFFS" "$WORK/run" "$WORK/state"
 

@@ -4,7 +4,7 @@ mod changes;
 
 use crate::ServeError;
 use crate::config::Config;
-use crate::events::Events;
+use crate::events::{ENDED, Events};
 use crate::limits::{self, Limits, within};
 use crate::listener::Listener;
 use crate::maps::Maps;
@@ -202,7 +202,7 @@ impl Scripts {
         let problem = outcome.err().map(|error| error.diagnostic().line());
         let line = problem.as_ref().map_or("ended".to_string(), |problem| format!("ended: {problem}"));
         self.0.config.log.line(&format!("{name}: {line}"));
-        self.events().tell(name, || json!({ "type": "ended", "problem": problem }));
+        self.events().tell(name, || json!({ "type": ENDED, "problem": problem }));
     }
 
     /// What each script answers about itself; those that do not are left out.

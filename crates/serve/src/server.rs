@@ -116,6 +116,7 @@ async fn run(
         tokio::time::sleep(NAP).await;
     }
     starting.abort();
+    scripts.events().end();
     match tokio::time::timeout(PARTING, serving).await {
         Ok(Ok(Err(error))) => Err(failed(scripts.config(), &error)),
         // Who does not read its answer is cut off.
