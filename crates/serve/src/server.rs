@@ -51,7 +51,7 @@ impl Bound {
         listener.set_nonblocking(true).map_err(|error| failed(config, &error))?;
         let tls = config.tls.as_ref().map(|(certificate, key)| identity(certificate, key)).transpose()?;
         if !config.keep_privileges {
-            privileges::drop_others()?;
+            privileges::drop_others(config.enter_netns)?;
         }
         Ok(Bound { listener, tls })
     }

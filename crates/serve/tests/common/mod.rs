@@ -91,6 +91,7 @@ pub fn config(folder: &Path) -> Config {
         sources,
         index: None,
         fetched: folder.join("fetched"),
+        enter_netns: false,
         keep_privileges: true,
         log: Log::default(),
     }
