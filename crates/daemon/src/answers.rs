@@ -34,14 +34,17 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
-    /// The table that a person has named: by its name, or by what its script calls it if no other one is called so.
+    /// The table that a person has named: by its name, or by what its script calls it if no other one is called so; a map of a C object by
+    /// the end of its path.
     pub fn named(tables: Vec<TableInfo>, name: &str) -> Option<TableInfo> {
         let is_called = |info: &TableInfo| {
             let script = info.script.as_ref().map(|script| format!("{script}.")).unwrap_or_default();
             info.name.strip_prefix(&script) == Some(name)
         };
         let at = tables.iter().position(|info| info.name == name);
-        let at = at.or_else(|| tables.iter().position(is_called))?;
+        let at = at.or_else(|| tables.iter().position(is_called));
+        let end = format!("/{name}");
+        let at = at.or_else(|| tables.iter().position(|info| info.name.ends_with(&end)))?;
         tables.into_iter().nth(at)
     }
 }

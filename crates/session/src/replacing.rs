@@ -73,7 +73,7 @@ impl Session {
             timing,
         };
         self.publisher.publish(|| announce::reloaded_json(&reloaded));
-        self.audience.installed(&self.installed.kernel.program)?;
+        self.audience.installed(&self.installed.kernel.program, &self.installed.object_maps)?;
         self.audience.reloaded(&reloaded)?;
         Ok(reloaded)
     }
@@ -134,7 +134,7 @@ impl Session {
             maker.follow(&self.installed.kernel)?;
         }
         self.publisher.publish(|| announce::replaced_json(name, entries));
-        self.audience.installed(&self.installed.kernel.program)?;
+        self.audience.installed(&self.installed.kernel.program, &self.installed.object_maps)?;
         self.audience.replaced(name, entries)?;
         Ok(Replaced { entries, reloaded: None, update })
     }

@@ -124,7 +124,6 @@ impl Scripts {
         running: &Running,
         scripts: Option<Vec<PathBuf>>,
     ) -> Result<Reloaded, ServeError> {
-        running.recorder.begin();
         let request = Request::Reload { scripts: scripts.clone(), allow_read: Vec::new() };
         let answer = running.ask(client(), request, limits::LOAD).await?;
         if let Some(scripts) = scripts {
