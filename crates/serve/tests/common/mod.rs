@@ -162,7 +162,12 @@ impl Served {
 
 /// Whether a program is at the device.
 pub fn is_attached() -> bool {
-    let shown = Command::new("ip").args(["-d", "link", "show", DEVICE]).output().expect("ip runs");
+    is_attached_to(DEVICE)
+}
+
+/// Whether one is at that device.
+pub fn is_attached_to(device: &str) -> bool {
+    let shown = Command::new("ip").args(["-d", "link", "show", device]).output().expect("ip runs");
     String::from_utf8_lossy(&shown.stdout).contains("prog/xdp")
 }
 
