@@ -231,3 +231,27 @@ impl Passed {
         std::iter::from_fn(|| next().ok()).count()
     }
 }
+
+/// A loader: starts the chain that its map names.
+pub const LOADER: &str = r#"
+#include "hike_vm.h"
+bpf_map(chains, ARRAY, __u32, __u32, 1);
+__section("xdp") int start(struct xdp_md *ctx)
+{
+	__u32 key = 0, *chain = bpf_map_lookup_elem(&chains, &key);
+	if (!chain)
+		return XDP_ABORTED;
+	hike_chain_boostrap(ctx, *chain);
+	return XDP_PASS;
+}
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"#;
+
+/// Whether there is a compiler of C; says so if there is none.
+pub fn has_clang(test: &str) -> bool {
+    let found = ["clang", "clang-19"].iter().any(|name| Command::new(name).arg("--version").output().is_ok());
+    if !found {
+        skipped(test, "there is no clang");
+    }
+    found
+}
