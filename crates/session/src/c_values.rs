@@ -5,6 +5,7 @@
 
 use moonhook_btf::{Kind, Member, TypeId, Types};
 use moonhook_schema::Datum;
+use moonhook_snapshot::Leaf;
 use std::sync::Arc;
 
 /// How deep types are nested, at most: those in a file can go round in a circle.
@@ -124,14 +125,15 @@ fn name(types: &Types, id: TypeId) -> String {
     }
 }
 
-/// What an integer in memory is: its bytes, and whether it has a sign.
-fn integer(types: &Types, id: TypeId) -> Option<(usize, bool)> {
-    let (bytes, signed) = match types.kind(id) {
-        Kind::Integer { bytes, signed } | Kind::Enumeration { bytes, signed } => (bytes as usize, signed),
+/// An integer, as it lies in memory.
+fn integer(types: &Types, id: TypeId) -> Option<Leaf> {
+    let (bytes, is_signed) = match types.kind(id) {
+        Kind::Integer { bytes, signed } | Kind::Enumeration { bytes, signed } => (bytes, signed),
         Kind::Pointer(_) => (8, false),
         _ => return None,
     };
-    [1, 2, 4, 8].contains(&bytes).then_some((bytes, signed))
+    let is_flag = types.name(id) == "_Bool";
+    [1, 2, 4, 8].contains(&bytes).then_some(Leaf { offset: 0, bytes, is_signed, is_flag })
 }
 
 /// Whether arrays of it are texts.
@@ -149,11 +151,9 @@ fn elements(types: &Types, of: TypeId, length: u32, bytes: usize) -> impl Iterat
 fn decode(types: &Types, id: TypeId, bytes: &[u8]) -> Datum {
     let id = types.resolved(id);
     let bytes = bytes.get(..types.size(id) as usize).unwrap_or(bytes);
-    if let Some((length, signed)) = integer(types, id)
-        && bytes.len() == length
-    {
-        let number = number(bytes, signed);
-        return if types.name(id) == "_Bool" { Datum::Boolean(number != 0) } else { Datum::Integer(number) };
+    if let Some(leaf) = integer(types, id) {
+        let number = leaf.read(bytes);
+        return if leaf.is_flag { Datum::Boolean(number != 0) } else { Datum::Integer(number) };
     }
     match types.kind(id) {
         Kind::Array { of, .. } if is_char(types, of) => {
@@ -182,21 +182,13 @@ fn record(mut fields: Vec<(String, Datum)>) -> Datum {
     Datum::Record(fields)
 }
 
-fn number(bytes: &[u8], signed: bool) -> i64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    let unused = 64 - 8 * bytes.len() as u32;
-    let word = u64::from_le_bytes(word) << unused;
-    if signed { word as i64 >> unused } else { (word >> unused) as i64 }
-}
-
 fn encode(types: &Types, id: TypeId, datum: &Datum, bytes: &mut [u8]) -> Result<(), String> {
     let named = id;
     let id = types.resolved(id);
     let length = (types.size(id) as usize).min(bytes.len());
     let bytes = &mut bytes[..length];
-    if let Some(kind) = integer(types, id).filter(|(length, _)| *length == bytes.len()) {
-        return encode_integer(kind, datum, bytes)
+    if let Some(leaf) = integer(types, id) {
+        return encode_integer(leaf, datum, bytes)
             .map_err(|got| format!("{} expected, got {got}", name(types, named)));
     }
     match (types.kind(id), datum) {
@@ -233,16 +225,15 @@ fn encode(types: &Types, id: TypeId, datum: &Datum, bytes: &mut [u8]) -> Result<
 }
 
 /// What was given instead, if it does not fit.
-fn encode_integer((length, signed): (usize, bool), datum: &Datum, bytes: &mut [u8]) -> Result<(), String> {
+fn encode_integer(leaf: Leaf, datum: &Datum, bytes: &mut [u8]) -> Result<(), String> {
     let number = match datum {
         Datum::Integer(number) => *number,
         Datum::Boolean(flag) => (*flag).into(),
         other => return Err(format!("a {}", other.type_name())),
     };
-    let own = number.to_le_bytes();
-    bytes.copy_from_slice(&own[..length]);
+    leaf.write(bytes, number);
     // What would be another number when it is read again.
-    if self::number(bytes, signed) == number { Ok(()) } else { Err(number.to_string()) }
+    if leaf.read(bytes) == number { Ok(()) } else { Err(number.to_string()) }
 }
 
 /// A string that is the bytes.
@@ -265,16 +256,16 @@ mod tests {
     fn types() -> Arc<Types> {
         let strings = "\0u32\0char\0long\0id\0name\0list\0change\0few\0";
         let at = |name: &str| strings.find(&format!("\0{name}\0")).unwrap() as u32 + 1;
-        let int = |name: &str, size: u32, sign: u32| vec![at(name), 1 << 24, size, sign << 24 | 8 * size];
+        let int = |name: &str, size: u32, sign: u32| vec![at(name), 1 << 24, size, (sign << 24) | (8 * size)];
         let records = [
             int("u32", 4, 0),
             int("char", 1, 1),
             int("long", 8, 1),
             vec![0, 3 << 24, 0, 2, 1, 4],
             vec![0, 3 << 24, 0, 1, 1, 2],
-            vec![0, 4 << 24 | 4, 24, at("id"), 1, 0, at("name"), 4, 32, 0, 7, 64, at("change"), 3, 128],
-            vec![0, 4 << 24 | 1, 8, at("list"), 5, 0],
-            vec![0, 1 << 31 | 4 << 24 | 1, 4, at("few"), 1, 3 << 24],
+            vec![0, (4 << 24) | 4, 24, at("id"), 1, 0, at("name"), 4, 32, 0, 7, 64, at("change"), 3, 128],
+            vec![0, (4 << 24) | 1, 8, at("list"), 5, 0],
+            vec![0, (1 << 31) | (4 << 24) | 1, 4, at("few"), 1, 3 << 24],
         ]
         .concat();
         let (size, texts) = (4 * records.len() as u32, strings.len() as u32);
