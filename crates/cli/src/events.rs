@@ -36,7 +36,7 @@ pub fn events(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErr
         writeln!(out, "{}", serde_json::json!({ "type": "watching", "name": arguments.name }))?;
         out.flush()?;
     }
-    while let Some(event) = events.next()? {
+    while let Some(event) = events.event()? {
         if arguments.json {
             writeln!(out, "{event}")?;
         } else {

@@ -100,10 +100,10 @@ pub enum Events {
 
 impl Events {
     /// Waits for the next event; `None` when the script has ended.
-    pub fn next(&mut self) -> Result<Option<Value>, CliError> {
+    pub fn event(&mut self) -> Result<Option<Value>, CliError> {
         match self {
             Events::Own(client) => Ok(client.event()?),
-            Events::OfService(following) => Ok(following.next()?),
+            Events::OfService(following) => Ok(following.event()?),
         }
     }
 }

@@ -208,7 +208,7 @@ impl Following {
     ///
     /// # Errors
     /// `Unreachable`; what the service answers.
-    pub fn next(&mut self) -> Result<Option<Value>, ServeError> {
+    pub fn event(&mut self) -> Result<Option<Value>, ServeError> {
         if self.has_ended {
             return Ok(None);
         }

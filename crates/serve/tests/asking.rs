@@ -65,15 +65,15 @@ fn events_are_followed_until_the_script_ends() {
             assert_eq!(missing.code(), "MH1005");
             let mut events = connect().follow(&name).unwrap();
             send(1, 0x1212);
-            let print = events.next().unwrap().unwrap();
+            let print = events.event().unwrap().unwrap();
             assert_eq!(print, json!({ "type": "print", "text": "hello" }));
             let mut client = connect();
             let again = Request::Reload { scripts: None, allow_read: Vec::new() };
             client.ask::<Value>(&name, &again).unwrap();
-            assert_eq!(events.next().unwrap().unwrap()["type"], "reloaded");
+            assert_eq!(events.event().unwrap().unwrap()["type"], "reloaded");
             client.ask::<()>(&name, &Request::Stop).unwrap();
-            assert_eq!(events.next().unwrap().unwrap()["type"], "ended");
-            assert_eq!(events.next().unwrap(), None);
+            assert_eq!(events.event().unwrap().unwrap()["type"], "ended");
+            assert_eq!(events.event().unwrap(), None);
         });
         served.end(false);
     });
@@ -90,7 +90,7 @@ fn events_end_with_the_service() {
             let mut events =
                 Client::connect(&url, None, None).unwrap().follow(&"script".parse().unwrap()).unwrap();
             following.send(()).unwrap();
-            std::iter::from_fn(|| events.next().transpose()).collect::<Result<Vec<Value>, ServeError>>()
+            std::iter::from_fn(|| events.event().transpose()).collect::<Result<Vec<Value>, ServeError>>()
         });
         begun.recv().unwrap();
         served.end(false);

@@ -6,6 +6,7 @@ use common::{DEVICE, Passed, Served, in_namespace, is_attached_to, send, wait_fo
 use moonhook_serve::proto::v1;
 use moonhook_serve::proto::v1::table_request::Operation;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,6 +113,42 @@ fn what_is_refused_changes_nothing() {
         }
         wait_for(&json!(5), || hits(&served));
         served.end(false);
+    });
+}
+
+/// Pins go with the interfaces, and the next service finds the script where the last one has put it.
+#[test]
+fn pins_follow_other_interfaces() {
+    in_namespace("pins_follow_other_interfaces", || {
+        let bpffs = PathBuf::from(format!("/sys/fs/bpf/moonhook-replacing-{}", std::process::id()));
+        let with = |folder| {
+            let bpffs = bpffs.clone();
+            Served::with(folder, move |config| (config.pin, config.bpffs) = (true, Some(bpffs)))
+        };
+        let served = with(tempfile::tempdir().unwrap());
+        loaded(&served, load(&[DEVICE], v1::Form::Unspecified));
+        send(2, 0x3333);
+        assert!(loaded(&served, load(&[OTHER, DEVICE], v1::Form::Unspecified)));
+        let refused = load(&[OTHER, "nowhere"], v1::Form::Unspecified);
+        served.runtime.block_on(served.moonhook().load(refused)).unwrap_err();
+        let folder = served.end(false);
+        assert!(is_attached_to(DEVICE) && is_attached_to(OTHER));
+        send(1, 0x3333);
+        let served = with(folder);
+        served.logged("in the place of what was pinned");
+        let health = || served.runtime.block_on(served.moonhook().health(v1::HealthRequest {}));
+        wait_for(&1, || health().unwrap().into_inner().scripts);
+        wait_for(&json!(3), || hits(&served));
+        assert!(loaded(&served, load(&[OTHER], v1::Form::Unspecified)));
+        assert_eq!((is_attached_to(DEVICE), is_attached_to(OTHER)), (false, true));
+        let links = std::fs::read_dir(bpffs.join("count")).unwrap().flatten();
+        let links = links.filter(|entry| entry.file_name().to_string_lossy().starts_with("link-"));
+        assert_eq!(links.count(), 1);
+        served.runtime.block_on(served.moonhook().stop(v1::StopRequest { name: "count".into() })).unwrap();
+        assert!(!is_attached_to(OTHER));
+        served.end(false);
+        let _ = std::fs::remove_dir(&bpffs);
+        assert!(!bpffs.exists());
     });
 }
 
