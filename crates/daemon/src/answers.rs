@@ -244,3 +244,35 @@ pub struct Timing {
     /// From the request to the update's end.
     pub total: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_named_by_what_tells_them_from_others() {
+        let table = |name: &str, script: Option<&str>| TableInfo {
+            name: name.to_string(),
+            script: script.map(str::to_string),
+            key: String::new(),
+            value: String::new(),
+            capacity: 1,
+            fields: Vec::new(),
+        };
+        let tables =
+            [table("web.hits", Some("web")), table("own/meter/hits", None), table("own/meter/last", None)];
+        for (name, expected) in [
+            ("web.hits", Some("web.hits")),
+            // A table of a script's comes before the maps of C objects.
+            ("hits", Some("web.hits")),
+            ("meter/hits", Some("own/meter/hits")),
+            ("own/meter/hits", Some("own/meter/hits")),
+            ("last", Some("own/meter/last")),
+            ("ast", None),
+            ("meter", None),
+        ] {
+            let found = TableInfo::named(tables.to_vec(), name).map(|info| info.name);
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+}

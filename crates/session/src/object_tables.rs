@@ -119,7 +119,7 @@ impl ObjectTable {
         SessionError::OfMap { map: self.name.clone(), problem: problem.to_string(), help }
     }
 
-    /// Only packets put all of a table's content in the place of another at once, and only into tables of scripts.
+    /// Why no list takes the place of all its content: that takes another map in the program, which is made for tables of scripts only.
     pub fn no_list(&self) -> SessionError {
         let problem = "its content cannot be replaced at once";
         self.cannot(problem, "`load FILE --add` assigns entries one after another; `clear` removes all")
