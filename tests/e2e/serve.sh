@@ -28,12 +28,12 @@ within() {
 # served OPTION…: a service as process RUN, at the address URL.
 served() {
     rm -f "$WORK/serve.err"
-    nsenter --net="/run/netns/$NETNS" "$MOONHOOK" serve --listen 127.0.0.1:0 --state "$WORK/state" --scripts "$WORK/scripts" --bpffs "$BPFFS" "$@" \
+    nsenter --net="/run/netns/$NETNS" "$MOONHOOK" serve --listen 127.0.0.1:0 --state "$WORK/state" --scripts "${SCRIPTS:-$WORK/scripts}" --bpffs "$BPFFS" "$@" \
         >"$WORK/serve.out" 2>"$WORK/serve.err" </dev/null &
     RUN=$!
     eventually "the service listens" grep -qs '^listening at ' "$WORK/serve.err"
     URL=http://$(sed -n 's/^listening at //p' "$WORK/serve.err")
-    eventually "the script is attached" grep -qs '^count: attached to right0' "$WORK/serve.err"
+    eventually "the script is attached, or is not" grep -qs "${ATTACHED:-attached to}" "$WORK/serve.err"
 }
 
 remote() {
@@ -79,9 +79,33 @@ fails 3 remote stop none
 grep -q 'error\[MH1005\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 fails 3 within "$MOONHOOK" list --remote http://127.0.0.1:1
 grep -q 'error\[MH1014\]' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+is 7 remote exec count -e 'hits[1]'
+fails 1 remote exec count -e 'error("no")'
+
+echo "events are followed from elsewhere, until the script ends"
+cat >"$WORK/flows.lua" <<'LUA'
+local flow = require "flow"
+local ports = flow.new{key = "dport", capacity = 10, default = function(pkt) end}
+require("xdp").attach(ports)
+LUA
+remote reload count "$WORK/flows.lua" >/dev/null
+remote events count --json >"$WORK/events.out" &
+PIDS+=($!)
+eventually "events are followed" grep -qs '"watching"' "$WORK/events.out"
+echo 'function(pkt) print("port " .. pkt.udp.dport) end' >"$WORK/shout.lua"
+remote flow count set 7001 "$WORK/shout.lua" >/dev/null
+remote flow count list | grep -q 7001 || die "the flow is not listed"
+send
+eventually "what handlers print is told" grep -q '"port 7001"' "$WORK/events.out"
+remote flow count delete 7001
+fails 1 remote flow count get 7001
+remote reload count "$WORK/scripts/count.lua" >/dev/null
+eventually "reloads are told" grep -q '"reloaded"' "$WORK/events.out"
 
 echo "SIGTERM ends it, and nothing is left"
 finish
+wait "${PIDS[-1]}" || die "who followed events was cut off"
+unset 'PIDS[-1]'
 [ -z "$(attached)" ] || die "a program is attached"
 left "$BPFFS" "$WORK/run" "$WORK/state"
 
@@ -101,6 +125,29 @@ remote stop count >/dev/null
 [ -z "$(attached)" ] || die "after stop a program is attached"
 finish
 left "$BPFFS" "$WORK/run"
+
+echo "scripts are in other network namespaces, with one capability more that is not in effect"
+namespace OTHER other
+ip -n "$OTHER" link add there0 type veth peer name there1
+mkdir "$WORK/elsewhere"
+echo 'require("xdp").attach(function(pkt) return end)' >"$WORK/elsewhere/there.lua"
+printf 'interfaces = ["there0"]\nnetns = "%s"\n' "$OTHER" >"$WORK/elsewhere/there.toml"
+there() { ip -n "$OTHER" -j link show dev there0 | jq '.[0].xdp.prog.id // empty'; }
+SCRIPTS=$WORK/elsewhere served --enter-netns
+for set in CapEff:000000c000001000 CapPrm:000000c000201000; do
+    [ "$(sed -n "s/^${set%:*}:\t//p" "/proc/$RUN/status")" = "${set#*:}" ] || die "it has others: $(grep Cap "/proc/$RUN/status")"
+done
+[ -n "$(there)" ] || die "no program is attached there"
+remote reload there >/dev/null
+# No thread keeps it in effect.
+effective() { cat "/proc/$RUN/task/"*/status 2>/dev/null | sed -n 's/^CapEff:\t//p' | sort -u; }
+is 000000c000001000 effective
+finish
+[ -z "$(there)" ] || die "a program is attached there"
+ATTACHED='^there: entering' SCRIPTS=$WORK/elsewhere served
+grep -q '^there: .*CAP_SYS_ADMIN' "$WORK/serve.err" || die "$(cat "$WORK/serve.err")"
+[ -z "$(there)" ] || die "a program is attached there"
+finish
 
 echo "a socket that is given is listened at"
 rm -f "$WORK/serve.out" "$WORK/serve.err"

@@ -1,9 +1,9 @@
 //! `moonhook events`: what a running script's handlers print and fail of.
 
-use crate::remote::{RemoteOptions, ask};
+use crate::remote::{RemoteOptions, ServiceOptions};
 use crate::terminal::printable;
 use crate::{CliError, Exit};
-use moonhook_daemon::{Client, Name, Request};
+use moonhook_daemon::Name;
 use serde_json::Value;
 use std::io::Write;
 
@@ -15,6 +15,7 @@ Several can watch one script. Who reads too slowly loses events, and is told how
 Examples:
   moonhook events filter
   moonhook events filter --json | jq 'select(.type == \"error\")'
+  moonhook events filter --remote http://127.0.0.1:50051
 
 Exit codes: 0 the script has ended, 3 no such script")]
 pub struct Arguments {
@@ -22,19 +23,20 @@ pub struct Arguments {
     name: Name,
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// One JSON object a line: watching, then print, error, reloaded, refused, lost
     #[arg(long)]
     pub json: bool,
 }
 
 pub fn events(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let mut client = Client::connect(&arguments.remote.folder(), &arguments.name)?;
-    ask::<()>(&mut client, &Request::Events)?;
+    let mut events = arguments.service.script(&arguments.remote, &arguments.name)?.follow()?;
     if arguments.json {
         writeln!(out, "{}", serde_json::json!({ "type": "watching", "name": arguments.name }))?;
         out.flush()?;
     }
-    while let Some(event) = client.event()? {
+    while let Some(event) = events.event()? {
         if arguments.json {
             writeln!(out, "{event}")?;
         } else {
@@ -63,6 +65,11 @@ fn shown(event: &Value) -> String {
             format!("(reloaded {})", scripts.collect::<Vec<_>>().join(" "))
         }
         "replaced" => format!("(replaced table {}: {} entries)", text("table"), event["entries"]),
+        "attached" => "(attached)".to_string(),
+        "ended" => match text("problem") {
+            "" => "(ended)".to_string(),
+            problem => format!("(ended: {problem})"),
+        },
         "refused" => format!("(not reloaded: {})", event["error"]["message"].as_str().unwrap_or_default()),
         _ => event.to_string(),
     }

@@ -1,6 +1,6 @@
 //! `moonhook exec`: Lua code in the state of a running script.
 
-use crate::remote::RemoteOptions;
+use crate::remote::{RemoteOptions, ServiceOptions};
 use crate::terminal::printable;
 use crate::{CliError, Exit};
 use moonhook_daemon::{Executed, Name, Request};
@@ -17,6 +17,7 @@ Examples:
   moonhook exec filter -e 'blocked[\"192.0.2.7\"] = true'
   moonhook exec filter -e '#names, limit'
   moonhook exec filter update.lua
+  moonhook exec filter -e '#names' --remote http://127.0.0.1:50051
 
 Exit codes: 0 done, 1 the code failed, 3 no such script or file")]
 pub struct Arguments {
@@ -30,6 +31,8 @@ pub struct Arguments {
     code: Option<String>,
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// One JSON object: printed, results, error
     #[arg(long)]
     pub json: bool,
@@ -43,7 +46,8 @@ pub fn exec(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
             std::fs::read_to_string(&path).map_err(|source| CliError::Unreadable { path, source })?
         }
     };
-    let executed: Executed = arguments.remote.ask(&arguments.name, &Request::Exec { code })?;
+    let mut script = arguments.service.script(&arguments.remote, &arguments.name)?;
+    let executed: Executed = script.ask(&Request::Exec { code })?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&executed).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;

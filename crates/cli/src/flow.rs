@@ -1,9 +1,9 @@
 //! `moonhook flow`: which function each flow has in a running script.
 
-use crate::remote::{RemoteOptions, ask};
+use crate::remote::{RemoteOptions, Script, ServiceOptions};
 use crate::terminal::{printable, printable_error};
 use crate::{CliError, Exit, report};
-use moonhook_daemon::{Client, FlowChanged, FlowInfo, FlowOperation, FlowPage, FlowTableInfo, Name, Request};
+use moonhook_daemon::{FlowChanged, FlowInfo, FlowOperation, FlowPage, FlowTableInfo, Name, Request};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,6 +26,7 @@ Examples:
   moonhook flow balancer list --by packets
   moonhook flow balancer set src=10.0.0.1,dst=10.0.0.2,proto=udp,sport=1000,dport=53 drop.lua
   moonhook flow balancer get 10.0.0.1,10.0.0.2,udp,1000,53 --json
+  moonhook flow balancer list --remote http://127.0.0.1:50051
 
 Exit codes: 0 done, 1 no such table or flow, or the function is refused, 2 usage, 3 no such script or file")]
 pub struct Arguments {
@@ -44,6 +45,8 @@ pub struct Arguments {
     by: By,
     #[command(flatten)]
     remote: RemoteOptions,
+    #[command(flatten)]
+    service: ServiceOptions,
     /// JSON: one document
     #[arg(long)]
     pub json: bool,
@@ -70,15 +73,15 @@ enum By {
 
 pub fn flow(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let wanted = arguments.wanted()?;
-    let mut client = Client::connect(&arguments.remote.folder(), &arguments.name)?;
+    let mut script = arguments.service.script(&arguments.remote, &arguments.name)?;
     let request = |operation| Request::Flow { table: arguments.table.clone(), operation };
     match wanted {
         Wanted::Describe => {
-            describe(arguments, &ask::<Vec<FlowTableInfo>>(&mut client, &Request::FlowTables)?, out)
+            describe(arguments, &script.ask::<Vec<FlowTableInfo>>(&Request::FlowTables)?, out)
         }
-        Wanted::List => list(arguments, &mut client, out),
+        Wanted::List => list(arguments, &mut script, out),
         Wanted::One(operation @ FlowOperation::Set { .. }) => {
-            let changed: FlowChanged = ask(&mut client, &request(operation))?;
+            let changed: FlowChanged = script.ask(&request(operation))?;
             if arguments.json {
                 writeln!(out, "{}", json!(changed))?;
             } else {
@@ -89,14 +92,14 @@ pub fn flow(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
             Ok(Exit::Success)
         }
         Wanted::One(operation @ FlowOperation::Delete { .. }) => {
-            let was_there: bool = ask(&mut client, &request(operation))?;
+            let was_there: bool = script.ask(&request(operation))?;
             if arguments.json {
                 writeln!(out, "{was_there}")?;
             }
             Ok(if was_there { Exit::Success } else { Exit::Refused })
         }
         Wanted::One(operation) => {
-            let found: Option<FlowInfo> = ask(&mut client, &request(operation))?;
+            let found: Option<FlowInfo> = script.ask(&request(operation))?;
             show(arguments, found.as_ref(), out)?;
             Ok(if found.is_some() { Exit::Success } else { Exit::Refused })
         }
@@ -153,11 +156,11 @@ fn describe(arguments: &Arguments, tables: &[FlowTableInfo], out: &mut dyn Write
     Ok(Exit::Success)
 }
 
-fn list(arguments: &Arguments, client: &mut Client, out: &mut dyn Write) -> Result<Exit, CliError> {
+fn list(arguments: &Arguments, script: &mut Script, out: &mut dyn Write) -> Result<Exit, CliError> {
     let (mut flows, mut from) = (Vec::new(), Some(0));
     while let Some(place) = from {
         let operation = FlowOperation::List { from: place };
-        let page: FlowPage = ask(client, &Request::Flow { table: arguments.table.clone(), operation })?;
+        let page: FlowPage = script.ask(&Request::Flow { table: arguments.table.clone(), operation })?;
         flows.extend(page.flows);
         from = page.next;
     }

@@ -2,8 +2,9 @@
 
 use crate::CliError;
 use moonhook_daemon::{Client, Name, Request, RuntimeFolder};
-use moonhook_serve::Client as Service;
+use moonhook_serve::{Client as Service, Following};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Where running scripts are found.
@@ -30,11 +31,6 @@ impl RemoteOptions {
     /// An option says where.
     pub fn is_named(&self) -> bool {
         self.socket_dir.is_some()
-    }
-
-    /// Asks the script of that name once.
-    pub fn ask<T: DeserializeOwned>(&self, name: &Name, request: &Request) -> Result<T, CliError> {
-        ask(&mut Client::connect(&self.folder(), name)?, request)
     }
 }
 
@@ -81,6 +77,33 @@ impl Script {
         match self {
             Script::Own(client) => ask(client, request),
             Script::OfService(service, name) => Ok(service.ask(name, request)?),
+        }
+    }
+
+    /// Follows what happens to it from now on.
+    pub fn follow(self) -> Result<Events, CliError> {
+        Ok(match self {
+            Script::Own(mut client) => {
+                ask::<()>(&mut client, &Request::Events)?;
+                Events::Own(client)
+            }
+            Script::OfService(service, name) => Events::OfService(Box::new(service.follow(&name)?)),
+        })
+    }
+}
+
+/// What happens to a script that runs somewhere.
+pub enum Events {
+    Own(Client),
+    OfService(Box<Following>),
+}
+
+impl Events {
+    /// Waits for the next event; `None` when the script has ended.
+    pub fn event(&mut self) -> Result<Option<Value>, CliError> {
+        match self {
+            Events::Own(client) => Ok(client.event()?),
+            Events::OfService(following) => Ok(following.event()?),
         }
     }
 }

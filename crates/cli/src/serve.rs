@@ -20,7 +20,7 @@ Two services are spoken: `Eclat`, by which clients of eCLAT load scripts and rea
 folder `--scripts` are started with the service, each with what the file NAME.toml beside it says: interfaces, mode, and the like. `moonhook
 list`, `reload`, `table` and `stop` reach all of them as they reach those of `run`, and from elsewhere with `--remote URL`.
 
-All capabilities are dropped but CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. A socket that systemd gives is listened at; contrib/ has its units.
+All capabilities are dropped but CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and with `--enter-netns` CAP_SYS_ADMIN. A socket that systemd gives is listened at; contrib/ has its units.
 
 Examples:
   moonhook serve                                              # 127.0.0.1:50051, scripts in /etc/moonhook
@@ -64,7 +64,10 @@ pub struct Arguments {
     /// Its key
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Drop no capabilities: scripts in other network namespaces take CAP_SYS_ADMIN, some hooks CAP_NET_RAW
+    /// Scripts may be in other network namespaces: CAP_SYS_ADMIN is kept, and is in effect only while a thread enters one
+    #[arg(long)]
+    enter_netns: bool,
+    /// Drop no capabilities: socket filters and queues take CAP_NET_RAW
     #[arg(long)]
     keep_privileges: bool,
     #[command(flatten)]
@@ -113,6 +116,7 @@ impl Arguments {
             sources,
             index: self.index.as_deref().map(absolute),
             fetched,
+            enter_netns: self.enter_netns,
             keep_privileges: self.keep_privileges,
             log: Log::default(),
         })

@@ -91,6 +91,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "hook",
             "install",
             "ir",
+            "link",
             "load",
             "records",
             "replace",

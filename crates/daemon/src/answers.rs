@@ -34,14 +34,17 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
-    /// The table that a person has named: by its name, or by what its script calls it if no other one is called so.
+    /// The table that a person has named: by its name, or by what its script calls it if no other one is called so; a map of a C object by
+    /// the end of its path.
     pub fn named(tables: Vec<TableInfo>, name: &str) -> Option<TableInfo> {
         let is_called = |info: &TableInfo| {
             let script = info.script.as_ref().map(|script| format!("{script}.")).unwrap_or_default();
             info.name.strip_prefix(&script) == Some(name)
         };
         let at = tables.iter().position(|info| info.name == name);
-        let at = at.or_else(|| tables.iter().position(is_called))?;
+        let at = at.or_else(|| tables.iter().position(is_called));
+        let end = format!("/{name}");
+        let at = at.or_else(|| tables.iter().position(|info| info.name.ends_with(&end)))?;
         tables.into_iter().nth(at)
     }
 }
@@ -240,4 +243,36 @@ pub struct Timing {
     pub update: u64,
     /// From the request to the update's end.
     pub total: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_named_by_what_tells_them_from_others() {
+        let table = |name: &str, script: Option<&str>| TableInfo {
+            name: name.to_string(),
+            script: script.map(str::to_string),
+            key: String::new(),
+            value: String::new(),
+            capacity: 1,
+            fields: Vec::new(),
+        };
+        let tables =
+            [table("web.hits", Some("web")), table("own/meter/hits", None), table("own/meter/last", None)];
+        for (name, expected) in [
+            ("web.hits", Some("web.hits")),
+            // A table of a script's comes before the maps of C objects.
+            ("hits", Some("web.hits")),
+            ("meter/hits", Some("own/meter/hits")),
+            ("own/meter/hits", Some("own/meter/hits")),
+            ("last", Some("own/meter/last")),
+            ("ast", None),
+            ("meter", None),
+        ] {
+            let found = TableInfo::named(tables.to_vec(), name).map(|info| info.name);
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
 }

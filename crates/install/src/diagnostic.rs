@@ -190,7 +190,7 @@ impl InstallError {
 
 fn privilege_help(missing: &[Capability]) -> String {
     let help = if missing.contains(&Capability::SysAdmin) {
-        "run it as root, or from inside the namespace with `nsenter --net=/run/netns/NAME`"
+        "run it as root, or from inside the namespace with `nsenter --net=/run/netns/NAME`; `serve` takes `--enter-netns`"
     } else if missing.contains(&Capability::NetRaw) {
         "run it as root, or `setcap cap_bpf,cap_net_admin,cap_net_raw,cap_perfmon+ep` on the program"
     } else {

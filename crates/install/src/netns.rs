@@ -6,6 +6,7 @@
 use crate::InstallError;
 use crate::interface::{self, Interface, InterfaceName};
 use crate::privilege::Capability;
+use caps::CapSet;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns};
 use std::fs::File;
@@ -28,13 +29,30 @@ pub fn names() -> Vec<String> {
 pub fn within<T: Send>(name: Option<&str>, work: impl FnOnce() -> T + Send) -> Result<T, InstallError> {
     let Some(name) = name else { return Ok(work()) };
     let file = open(name)?;
-    let enter =
-        || setns(file, CloneFlags::CLONE_NEWNET).map_err(|errno| refused(name, errno)).map(|()| work());
+    let enter = || enter(file).map_err(|errno| refused(name, errno)).map(|()| work());
     std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, enter) {
         Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         Err(error) => Err(refused(name, errno_of(&error))),
     })
 }
+
+/// Brings this thread, which ends soon, into a namespace. Where CAP_SYS_ADMIN is permitted and not in effect, it is in effect for that alone,
+/// and the thread does not have it for the work.
+fn enter(file: File) -> Result<(), Errno> {
+    let has = |set| caps::has_cap(None, set, ENTERING).unwrap_or(false);
+    let is_raised = has(CapSet::Permitted) && !has(CapSet::Effective);
+    if is_raised {
+        caps::raise(None, CapSet::Effective, ENTERING).map_err(|_| Errno::EPERM)?;
+    }
+    let entered = setns(file, CloneFlags::CLONE_NEWNET);
+    for set in [CapSet::Effective, CapSet::Permitted].into_iter().filter(|_| is_raised) {
+        caps::drop(None, set, ENTERING).map_err(|_| Errno::EPERM)?;
+    }
+    entered
+}
+
+/// What that takes (`netns_install`, net/core/net_namespace.c).
+const ENTERING: caps::Capability = caps::Capability::CAP_SYS_ADMIN;
 
 /// The interfaces of the namespace `name` (`None`: the caller's).
 ///

@@ -1,6 +1,7 @@
 //! The other end: a command that asks a service about its scripts, as it would ask a script on the same machine.
 
 use crate::ServeError;
+use crate::events::ENDED;
 use crate::limits::{LOAD, MAX_ANSWER, PONG};
 use crate::proto::v1;
 use crate::proto::v1::flows_request::Operation as Flows;
@@ -14,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
+use tonic::Streaming;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 
@@ -102,12 +104,28 @@ impl Client {
             Request::Table { table, operation } => self.table(name, table.clone(), operation)?,
             Request::FlowTables => self.flows(name, None, None)?,
             Request::Flow { table, operation } => self.flows(name, table.clone(), Some(flow(operation)))?,
-            Request::Reload { .. } | Request::Exec { .. } | Request::Events => {
+            Request::Exec { code } => {
+                let request = self.request(v1::ExecRequest { name, code: code.clone() });
+                let answer = self.runtime.block_on(self.client.exec(request));
+                self.answered(answer)?.json
+            }
+            Request::Reload { .. } | Request::Events => {
                 let problem = "services are not asked this".to_string();
                 return Err(ServeError::Call { problem });
             }
         };
         self.read(&answer)
+    }
+
+    /// Follows what happens to a script from now on; what this gives is to be asked for it.
+    ///
+    /// # Errors
+    /// `Unreachable`; what the service answers.
+    pub fn follow(mut self, name: &Name) -> Result<Following, ServeError> {
+        let request = self.request(v1::EventsRequest { name: name.to_string() });
+        let answer = self.runtime.block_on(self.client.events(request));
+        let events = self.answered(answer)?;
+        Ok(Following { client: self, events, has_ended: false })
     }
 
     fn table(
@@ -175,6 +193,29 @@ impl Client {
     fn read<T: DeserializeOwned>(&self, answer: &str) -> Result<T, ServeError> {
         let value: Value = serde_json::from_str(answer).map_err(|error| self.unreachable(error))?;
         parsed(value)
+    }
+}
+
+/// What happens to a script of a service.
+pub struct Following {
+    client: Client,
+    events: Streaming<v1::Event>,
+    has_ended: bool,
+}
+
+impl Following {
+    /// Waits for the next event; `None` when the script, or the service, has ended.
+    ///
+    /// # Errors
+    /// `Unreachable`; what the service answers.
+    pub fn event(&mut self) -> Result<Option<Value>, ServeError> {
+        if self.has_ended {
+            return Ok(None);
+        }
+        let told = self.client.runtime.block_on(self.events.message());
+        let Some(event) = self.client.answered(told.map(tonic::Response::new))? else { return Ok(None) };
+        self.has_ended = event.r#type == ENDED;
+        self.client.read(&event.json).map(Some)
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Config {
     pub sources: Sources,
     pub index: Option<PathBuf>,
     pub fetched: PathBuf,
+    /// Scripts may be in other network namespaces.
+    pub enter_netns: bool,
     /// All capabilities stay.
     pub keep_privileges: bool,
     pub log: Log,

@@ -15,9 +15,15 @@ pub struct Event {
     pub json: Arc<str>,
 }
 
+/// The type of a script's last event.
+pub const ENDED: &str = "ended";
+
 /// Gives each event to all who follow. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Events(Sender<Event>);
+pub struct Events(Sender<Followed>);
+
+/// What a follower gets; `None`: there will be no more.
+pub type Followed = Option<Event>;
 
 impl Default for Events {
     fn default() -> Events {
@@ -34,10 +40,16 @@ impl Events {
         let event = event();
         let kind = event["type"].as_str().unwrap_or_default().into();
         // Nobody may be left by now.
-        let _ = self.0.send(Event { script: script.as_str().into(), kind, json: event.to_string().into() });
+        let event = Event { script: script.as_str().into(), kind, json: event.to_string().into() };
+        let _ = self.0.send(Some(event));
     }
 
-    pub fn follow(&self) -> Receiver<Event> {
+    /// All who follow are told that the service ends: they need not be cut off.
+    pub fn end(&self) {
+        let _ = self.0.send(None);
+    }
+
+    pub fn follow(&self) -> Receiver<Followed> {
         self.0.subscribe()
     }
 }
@@ -65,8 +77,11 @@ mod tests {
         }
         let Err(TryRecvError::Lagged(lost)) = reader.try_recv() else { panic!("nothing was missed") };
         assert_eq!(lost, EVENTS as u64);
-        let event = reader.try_recv().unwrap();
+        let event = reader.try_recv().unwrap().unwrap();
         assert_eq!((&*event.script, &*event.kind), ("x", "print"));
         assert_eq!(&*Event::lost(lost).json, format!("{{\"count\":{EVENTS},\"type\":\"lost\"}}"));
+        let mut reader = events.follow();
+        events.end();
+        assert!(reader.try_recv().unwrap().is_none());
     }
 }

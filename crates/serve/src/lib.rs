@@ -33,7 +33,7 @@ mod spool;
 mod status;
 mod token;
 
-pub use client::Client;
+pub use client::{Client, Following};
 pub use config::{Config, Log};
 pub use error::ServeError;
 pub use server::Bound;

@@ -9,7 +9,7 @@ use moonhook_daemon::{Name, Reloaded};
 use moonhook_install::Program;
 use moonhook_records::{Counters, Message};
 use moonhook_session::{
-    Attached, Audience, SessionError, message_json, refused_json, reloaded_json, replaced_json,
+    Attached, Audience, ObjectMap, SessionError, message_json, refused_json, reloaded_json, replaced_json,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -29,9 +29,9 @@ impl Listener {
 }
 
 impl Audience for Listener {
-    fn installed(&mut self, program: &Program) -> Result<(), SessionError> {
+    fn installed(&mut self, program: &Program, objects: &[ObjectMap]) -> Result<(), SessionError> {
         let pins = PinnedMaps::new(&self.config);
-        let maps = ScriptMap::all(&self.recorder.asked(), program);
+        let maps = ScriptMap::all(&self.recorder, objects, program);
         Ok(self.maps.put(&self.name, maps?, pins)?)
     }
 

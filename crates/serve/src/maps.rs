@@ -5,13 +5,13 @@
 use crate::ServeError;
 use crate::limits::ENTRIES;
 use crate::pinned::PinnedMaps;
-use crate::recorder::Asked;
+use crate::recorder::Recorder;
 use crate::shown::{list, show, show_bytes};
 use moonhook_btf::TypeId;
 use moonhook_daemon::Name;
 use moonhook_install::{InstallError, MapReader, MapValue, Program};
 use moonhook_link::Object;
-use moonhook_session::SessionError;
+use moonhook_session::{ObjectMap, SessionError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -106,28 +106,32 @@ fn no_map(path: &str, known: &[String]) -> ServeError {
 }
 
 impl ScriptMap {
-    /// The maps that a loaded program has of the objects that its script has asked for.
+    /// Those of a loaded program's maps of C objects that are of programs of packages.
     ///
     /// # Errors
     /// Where there are no descriptors left.
-    pub fn all(asked: &[Asked], program: &Program) -> Result<Vec<Arc<ScriptMap>>, InstallError> {
+    pub fn all(
+        recorder: &Recorder,
+        objects: &[ObjectMap],
+        program: &Program,
+    ) -> Result<Vec<Arc<ScriptMap>>, InstallError> {
         let mut all = Vec::new();
-        for (number, Asked { package, program: name, object }) in asked.iter().enumerate() {
-            for map in object.maps.iter().filter(|map| !map.name.starts_with(OWN)) {
-                // Where several objects have maps of one name, or we do, the object's number is in front.
-                let names = [format!("c{number}_{}", map.name), map.name.clone()];
-                let Some(own) = names.iter().find(|own| program.has_map(own)) else { continue };
-                let reader = program.reader(own)?;
-                all.push(Arc::new(ScriptMap {
-                    package: package.clone(),
-                    program: name.clone(),
-                    map: map.name.clone(),
-                    reader,
-                    object: Arc::clone(object),
-                    key: map.key.1,
-                    value: map.value.1,
-                }));
+        for of in objects {
+            let map = of.definition();
+            // What a script has loaded itself is of no package: `moonhook table` reads it.
+            let Some([package, name]) = recorder.names(&of.object) else { continue };
+            if map.name.starts_with(OWN) {
+                continue;
             }
+            all.push(Arc::new(ScriptMap {
+                package,
+                program: name,
+                map: map.name.clone(),
+                reader: program.reader(&of.name)?,
+                object: Arc::clone(&of.object),
+                key: map.key.1,
+                value: map.value.1,
+            }));
         }
         Ok(all)
     }

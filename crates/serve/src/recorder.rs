@@ -1,63 +1,39 @@
-//! Which programs of packages a script has, as they are asked for at its load time: their objects have the types of its maps.
+//! Which programs of packages a script has, as they are asked for at its load time: what its objects are called.
 
 use moonhook_diagnostic::Diagnostic;
 use moonhook_link::Object;
 use moonhook_load::{Packaged, Packages};
 use std::fmt::{self, Debug, Formatter};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// A program of a package that a script has asked for.
-#[derive(Clone)]
-pub struct Asked {
-    /// As the script names it.
-    pub package: String,
-    pub program: String,
-    pub object: Arc<Object>,
-}
-
-/// Gives a script its packages, and notes what it gets.
+/// Gives a script its packages, and notes under which names it gets what. Each time is another object.
 pub struct Recorder {
     packages: Arc<dyn Packages>,
-    asked: Mutex<Vec<Asked>>,
+    /// Those that are gone were of load times that have come to nothing, or of programs that were replaced.
+    known: Mutex<Vec<(Weak<Object>, [String; 2])>>,
 }
 
 impl Recorder {
     pub fn new(packages: Arc<dyn Packages>) -> Recorder {
-        Recorder { packages, asked: Mutex::default() }
+        Recorder { packages, known: Mutex::default() }
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<Asked>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A load time is about to begin, which asks anew.
-    pub fn begin(&self) {
-        self.all().clear();
-    }
-
-    /// What was asked for since, each once, in order.
-    pub fn asked(&self) -> Vec<Asked> {
-        self.all().clone()
+    /// Package and program, as the script names them; `None` for an object of no package.
+    pub fn names(&self, object: &Arc<Object>) -> Option<[String; 2]> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Weak<Object>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(object));
+        known.iter().find(|(known, _)| is_it(known)).map(|(_, names)| names.clone())
     }
 }
 
 impl Packages for Recorder {
     fn find(&self, package: &str, program: &str) -> Result<Packaged, Box<Diagnostic>> {
         let found = self.packages.find(package, program)?;
-        let Packaged::Object(object) = &found else { return Ok(found) };
-        let mut all = self.all();
-        let is_it =
-            |asked: &&mut Asked| (asked.package.as_str(), asked.program.as_str()) == (package, program);
-        match all.iter_mut().find(is_it) {
-            // It may have been compiled anew.
-            Some(asked) => asked.object = Arc::clone(object),
-            None => all.push(Asked {
-                package: package.to_string(),
-                program: program.to_string(),
-                object: Arc::clone(object),
-            }),
+        if let Packaged::Object(object) = &found {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.retain(|(object, _)| object.strong_count() > 0);
+            known.push((Arc::downgrade(object), [package.to_string(), program.to_string()]));
         }
-        drop(all);
         Ok(found)
     }
 }

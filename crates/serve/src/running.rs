@@ -9,7 +9,7 @@ use moonhook_daemon::{Answer, ClientId, DaemonError, Delivery, Pending, Reply, R
 use moonhook_session::{Inbox, Options, Session, SessionError, threads};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
@@ -19,9 +19,8 @@ pub struct Running {
     stop: Arc<AtomicBool>,
     ended: watch::Receiver<bool>,
     pub recorder: Arc<Recorder>,
-    pub spec: Spec,
-    /// The files of its scripts.
-    pub scripts: Mutex<Vec<PathBuf>>,
+    /// What is said of it, and the files of its scripts.
+    present: Mutex<(Spec, Vec<PathBuf>)>,
 }
 
 /// Is told of the end, and of what came of the script if it has run.
@@ -60,8 +59,7 @@ impl Running {
             stop: Arc::default(),
             ended,
             recorder: Arc::clone(&listener.recorder),
-            spec,
-            scripts: Mutex::new(options.scripts.clone()),
+            present: Mutex::new((spec, options.scripts.clone())),
         });
         let (inbox, stop) = (Arc::clone(&running.inbox), Arc::clone(&running.stop));
         threads::start("script", move || {
@@ -85,22 +83,44 @@ impl Running {
         Ok((running, started))
     }
 
+    /// What is said of it, and the files of its scripts.
+    pub fn present(&self) -> (Spec, Vec<PathBuf>) {
+        self.lock().clone()
+    }
+
+    /// Whether that is said of it.
+    pub fn is(&self, spec: &Spec) -> bool {
+        self.lock().0 == *spec
+    }
+
+    /// It runs these from now on, and that is said of it.
+    pub fn note(&self, spec: Option<Spec>, scripts: Vec<PathBuf>) {
+        let mut present = self.lock();
+        present.1 = scripts;
+        if let Some(spec) = spec {
+            present.0 = spec;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Spec, Vec<PathBuf>)> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks the session.
     ///
     /// # Errors
     /// `TooLong`; what it answers, also that it is ending.
-    pub async fn ask(
-        &self,
-        client: ClientId,
-        request: Request,
-        limit: Duration,
-    ) -> Result<serde_json::Value, ServeError> {
-        let (sender, answer) = oneshot::channel::<Answer>();
-        let reply = Reply::new(move |answer| drop(sender.send(answer)));
-        self.inbox.deliver(Delivery::Request(Pending { client, request, reply }));
-        let unanswered = || DaemonError::Unavailable { what: "an answer of a script that is ending".into() };
-        let answered = async { Ok(answer.await.map_err(|_| unanswered())??) };
-        within((limit, "the script's answer"), answered).await
+    pub async fn ask(&self, client: ClientId, request: Request, limit: Duration) -> Answered {
+        let ask = |reply| self.inbox.deliver(Delivery::Request(Pending { client, request, reply }));
+        answered(ask, limit).await
+    }
+
+    /// Has it go on with other options (see [`Inbox::replace`]).
+    ///
+    /// # Errors
+    /// As [`Running::ask`].
+    pub async fn replace(&self, options: Options, limit: Duration) -> Answered {
+        answered(|reply| self.inbox.replace(options, reply), limit).await
     }
 
     /// There are no more requests of that client.
@@ -137,4 +157,16 @@ impl Running {
         }
         true
     }
+}
+
+/// What a session has answered.
+pub type Answered = Result<serde_json::Value, ServeError>;
+
+/// The answer of a session that is asked so.
+async fn answered(ask: impl FnOnce(Reply), limit: Duration) -> Answered {
+    let (sender, answer) = oneshot::channel::<Answer>();
+    ask(Reply::new(move |answer| drop(sender.send(answer))));
+    let unanswered = || DaemonError::Unavailable { what: "an answer of a script that is ending".into() };
+    let answered = async { Ok(answer.await.map_err(|_| unanswered())??) };
+    within((limit, "the script's answer"), answered).await
 }

@@ -4,7 +4,7 @@ mod changes;
 
 use crate::ServeError;
 use crate::config::Config;
-use crate::events::Events;
+use crate::events::{ENDED, Events};
 use crate::limits::{self, Limits, within};
 use crate::listener::Listener;
 use crate::maps::Maps;
@@ -52,7 +52,7 @@ pub enum Replace {
     Never,
     /// Where the same is said of both, so that no packet is lost.
     Same,
-    /// Also one with other interfaces or settings, which ends first.
+    /// Also one with other interfaces or settings.
     Any,
 }
 
@@ -116,7 +116,7 @@ impl Scripts {
     /// The name for a script that is called so: that of the one of which the same is said, or else one that is free.
     pub fn name_for(&self, name: &Name, spec: &Spec) -> Name {
         let running = self.running();
-        let fits = |name: &Name| running.get(name).is_none_or(|present| present.spec == *spec);
+        let fits = |name: &Name| running.get(name).is_none_or(|present| present.is(spec));
         (1..).map(|number| name.numbered(number)).find(fits).unwrap_or_else(|| name.clone())
     }
 
@@ -149,11 +149,8 @@ impl Scripts {
         if self.count() >= limits::SCRIPTS {
             return Err(ServeError::Crowded { what: "scripts" });
         }
-        let mut settings = self.0.config.settings.clone();
-        settings.load.defines = spec.define.clone().into_iter().collect();
-        let recorder = Arc::new(Recorder::new(Arc::clone(&settings.load.packages)));
-        let config = Config { settings, ..(*self.0.config).clone() };
-        let options = spec.options(&config, (name, &scripts), &recorder);
+        let recorder = Arc::new(Recorder::new(Arc::clone(&self.0.config.settings.load.packages)));
+        let options = spec.options(&self.0.config, (name, &scripts), &recorder);
         let listener = Listener {
             name: name.clone(),
             config: Arc::clone(&self.0.config),
@@ -202,7 +199,7 @@ impl Scripts {
         let problem = outcome.err().map(|error| error.diagnostic().line());
         let line = problem.as_ref().map_or("ended".to_string(), |problem| format!("ended: {problem}"));
         self.0.config.log.line(&format!("{name}: {line}"));
-        self.events().tell(name, || json!({ "type": "ended", "problem": problem }));
+        self.events().tell(name, || json!({ "type": ENDED, "problem": problem }));
     }
 
     /// What each script answers about itself; those that do not are left out.

@@ -51,7 +51,7 @@ impl Bound {
         listener.set_nonblocking(true).map_err(|error| failed(config, &error))?;
         let tls = config.tls.as_ref().map(|(certificate, key)| identity(certificate, key)).transpose()?;
         if !config.keep_privileges {
-            privileges::drop_others()?;
+            privileges::drop_others(config.enter_netns)?;
         }
         Ok(Bound { listener, tls })
     }
@@ -116,6 +116,7 @@ async fn run(
         tokio::time::sleep(NAP).await;
     }
     starting.abort();
+    scripts.events().end();
     match tokio::time::timeout(PARTING, serving).await {
         Ok(Ok(Err(error))) => Err(failed(scripts.config(), &error)),
         // Who does not read its answer is cut off.

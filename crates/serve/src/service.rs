@@ -8,11 +8,11 @@ use crate::proto::v1;
 use crate::proto::v1::moonhook_server::Moonhook;
 use crate::running::client;
 use crate::scripts::{Load, Replace, Scripts, parsed};
-use moonhook_daemon::{Request as Asked, Status as ScriptStatus, TableInfo};
+use moonhook_daemon::{Executed, Request as Asked, Status as ScriptStatus, TableInfo};
 use std::pin::Pin;
 use std::time::Instant;
 use tokio_stream::wrappers::BroadcastStream;
-use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
+use tokio_stream::wrappers::errors::BroadcastStreamRecvError::Lagged;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
@@ -115,6 +115,15 @@ impl Moonhook for Service {
         Ok(Response::new(v1::TableResponse { json }))
     }
 
+    async fn exec(&self, request: Request<v1::ExecRequest>) -> Answer<v1::ExecResponse> {
+        let v1::ExecRequest { name: script, code } = request.into_inner();
+        let running = self.scripts.find(&name(&script)?)?;
+        let answer = running.ask(client(), Asked::Exec { code }, limits::LOAD).await?;
+        let json = answer.to_string();
+        let Executed { printed, results, .. } = parsed(answer)?;
+        Ok(Response::new(v1::ExecResponse { printed, results, json }))
+    }
+
     async fn flows(&self, request: Request<v1::FlowsRequest>) -> Answer<v1::FlowsResponse> {
         let v1::FlowsRequest { name, table, operation } = request.into_inner();
         let request = match operation {
@@ -139,12 +148,12 @@ impl Moonhook for Service {
         let permit =
             watchers.try_acquire_owned().map_err(|_| ServeError::Crowded { what: "who follows events" })?;
         let events = BroadcastStream::new(self.scripts.events().follow());
-        let events = events.filter_map(move |event| {
+        let events = events.map(|event| event.unwrap_or_else(|Lagged(count)| Some(Event::lost(count))));
+        let events = events.take_while(Option::is_some).filter_map(move |event| {
             // Held as long as somebody reads.
             let _ = &permit;
-            let event = event.unwrap_or_else(|BroadcastStreamRecvError::Lagged(count)| Event::lost(count));
-            let is_wanted = wanted.is_empty() || event.script.is_empty() || *event.script == *wanted;
-            let Event { script, kind, json } = event;
+            let Event { script, kind, json } = event?;
+            let is_wanted = wanted.is_empty() || script.is_empty() || *script == *wanted;
             is_wanted.then(|| {
                 Ok(v1::Event { script: script.to_string(), r#type: kind.to_string(), json: json.to_string() })
             })

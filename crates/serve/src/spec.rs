@@ -132,6 +132,23 @@ impl Spec {
         Ok(())
     }
 
+    /// Whether a script of which this is said can become one of which that is said without ending: no interface keeps its program in another
+    /// mode, which the kernel has no exchange for, and where packets are to be found stays. The present mode is that of its programs.
+    pub fn can_become(&self, other: &Spec, present: &str) -> bool {
+        let requested = |spec: &Spec| spec.mode.unwrap_or(Mode::Auto);
+        let is_present = match requested(other) {
+            Mode::Auto => false,
+            Mode::Native => present == "native",
+            Mode::Generic => present == "generic",
+        };
+        let keeps_mode = requested(self) == requested(other) || is_present;
+        let stays = self.interfaces.iter().any(|name| other.interfaces.contains(name));
+        let has_peers = self.peer || other.peer;
+        self.netns == other.netns
+            && (keeps_mode || !stays)
+            && (!has_peers || (self.peer == other.peer && self.interfaces == other.interfaces))
+    }
+
     /// What a session is to do with these scripts.
     pub fn options(
         &self,
@@ -141,6 +158,7 @@ impl Spec {
     ) -> Options {
         let mut load = config.settings.load.clone();
         load.packages = Arc::clone(recorder) as Arc<_>;
+        load.defines = self.define.clone().into_iter().collect();
         load.allow_read.extend(self.allow_read.iter().cloned());
         load.hook = self.hook.as_ref().and_then(|name| HOOKS.iter().copied().find(|hook| hook.name == name));
         // Nobody reads the service's standard output.
@@ -223,6 +241,29 @@ mod tests {
             let error = read(text).unwrap_err();
             assert_eq!(error.code(), "MH1004");
             assert!(error.to_string().contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_exchange_ends_first() {
+        let at = |names: &[&str], mode: Option<Mode>| Spec {
+            interfaces: names.iter().map(|name| name.to_string()).collect(),
+            mode,
+            ..Spec::default()
+        };
+        let (auto, native, generic) = (None, Some(Mode::Native), Some(Mode::Generic));
+        for (from, to, can) in [
+            (at(&["a"], auto), at(&["a", "b"], auto), true),
+            (at(&["a"], auto), at(&["a"], Some(Mode::Auto)), true),
+            (at(&["a"], auto), at(&["a"], native), true),
+            (at(&["a"], auto), at(&["a"], generic), false),
+            (at(&["a"], native), at(&["a"], auto), false),
+            (at(&["a"], auto), at(&["b"], generic), true),
+            (at(&["a"], auto), Spec { netns: Some("n".into()), ..at(&["a"], auto) }, false),
+            (at(&["a"], auto), Spec { peer: true, ..at(&["a"], auto) }, false),
+            (at(&["a"], auto), Spec { form: Some(FormName::General), ..at(&["a"], auto) }, true),
+        ] {
+            assert_eq!(from.can_become(&to, "native"), can, "{from:?} {to:?}");
         }
     }
 

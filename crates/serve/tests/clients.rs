@@ -25,7 +25,7 @@ fn bytes(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-const METHODS: [&str; 14] = [
+const METHODS: [&str; 15] = [
     "/Eclat/LoadConfiguration",
     "/Eclat/FetchConfiguration",
     "/Eclat/FetchPackage",
@@ -38,6 +38,7 @@ const METHODS: [&str; 14] = [
     "/moonhook.v1.Moonhook/List",
     "/moonhook.v1.Moonhook/Tables",
     "/moonhook.v1.Moonhook/Table",
+    "/moonhook.v1.Moonhook/Exec",
     "/moonhook.v1.Moonhook/Flows",
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
 ];

@@ -2,28 +2,12 @@
 
 mod common;
 
-use common::{DEVICE, Passed, Served, in_namespace, is_attached, send, skipped, wait_for};
+use common::{DEVICE, LOADER, Passed, Served, has_clang, in_namespace, is_attached, send, wait_for};
 use moonhook_serve::proto::eclat::{Entry, Map, Nothing, Outcome, Script};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Starts the chain that its map names.
-const LOADER: &str = r#"
-#include "hike_vm.h"
-bpf_map(chains, ARRAY, __u32, __u32, 1);
-__section("xdp") int start(struct xdp_md *ctx)
-{
-	__u32 key = 0, *chain = bpf_map_lookup_elem(&chains, &key);
-	if (!chain)
-		return XDP_ABORTED;
-	hike_chain_boostrap(ctx, *chain);
-	return XDP_PASS;
-}
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-"#;
 
 /// Counts by a number, on each CPU; from 4 on, packets end here.
 const PROGRAM: &str = r#"
@@ -58,14 +42,6 @@ fn packages(folder: &Path) {
     for (name, text) in [("start.bpf.c", LOADER), ("counter.bpf.c", PROGRAM), ("hike_vm.h", "")] {
         std::fs::write(own.join(name), text).unwrap();
     }
-}
-
-fn has_clang(test: &str) -> bool {
-    let found = ["clang", "clang-19"].iter().any(|name| Command::new(name).arg("--version").output().is_ok());
-    if !found {
-        skipped(test, "there is no clang");
-    }
-    found
 }
 
 fn load(served: &Served, text: String) -> Outcome {

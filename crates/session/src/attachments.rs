@@ -3,7 +3,7 @@
 use crate::pin_files::point_of;
 use crate::{Options, SessionError};
 use moonhook_engine::{Entry, Kernel, timed};
-use moonhook_hook::Point;
+use moonhook_hook::{Place, Point};
 use moonhook_install::{InstallError, Link, Mode};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -13,6 +13,12 @@ pub struct Attachments {
     /// One at least.
     links: Vec<Link>,
     /// What was attached to interfaces that are gone, and was said to be.
+    gone: Vec<Point>,
+}
+
+/// What points were called.
+pub struct Names {
+    points: Vec<Point>,
     gone: Vec<Point>,
 }
 
@@ -51,6 +57,28 @@ impl Attachments {
             return Err(InstallError::PinnedElsewhere { path: path.clone(), at: first.to_string() });
         }
         Ok((!attachments.links.is_empty()).then_some(attachments))
+    }
+
+    /// Calls the points of interfaces as programs do that are attached to those of these options; what was said to be gone is not
+    /// expected to be. Gives what there was.
+    pub fn rename(&mut self, options: &Options) -> Names {
+        let points = self.links.iter().map(|link| link.point().clone()).collect();
+        for link in &mut self.links {
+            let Some(interface) = link.site().interface() else { continue };
+            let name: &str = &interface.name;
+            let point = match &link.point().place {
+                Place::Interface => link.point().moved_to(Place::Named(name.into())),
+                _ => link.point().clone(),
+            };
+            link.rename(options.point(point));
+        }
+        Names { points, gone: std::mem::take(&mut self.gone) }
+    }
+
+    /// Calls the points again as they were called.
+    pub fn restore(&mut self, names: Names) {
+        self.gone = names.gone;
+        self.links.iter_mut().zip(names.points).for_each(|(link, point)| link.rename(point));
     }
 
     /// Puts the programs of another object in the place of the present ones: a hook that both have never lacks one. Hooks that are new get

@@ -3,6 +3,7 @@
 use crate::SessionError;
 use crate::attachments::Attachments;
 use crate::inherit::Inheritance;
+use crate::object_maps::ObjectMap;
 use moonhook_daemon::{Name, Reloaded};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Choice;
@@ -27,8 +28,8 @@ pub struct Attached<'a> {
 
 /// Who is told. Nothing here may wait: the session has other things to do. An error ends the session.
 pub trait Audience: Send {
-    /// These programs with their maps are the present ones from now on; the first ones are about to be attached.
-    fn installed(&mut self, _program: &Program) -> Result<(), SessionError> {
+    /// These programs, with these maps of C objects, are the present ones from now on; the first ones are about to be attached.
+    fn installed(&mut self, _program: &Program, _objects: &[ObjectMap]) -> Result<(), SessionError> {
         Ok(())
     }
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError>;

@@ -4,7 +4,6 @@
 //! on a thread of their own ([`Order`]), then the new program is connected with its Lua state, which makes functions of flows, again on the
 //! thread that has it. Requests and messages are seen to meanwhile. In the end the program is put into the hook ([`crate::replacing`]).
 
-use crate::SessionError;
 use crate::announce;
 use crate::control_code::Later;
 use crate::generation::{Next, NextGeneration};
@@ -14,6 +13,7 @@ use crate::making::{Blueprint, Heritage, Made, Order};
 use crate::service::failure;
 use crate::session::Session;
 use crate::threads;
+use crate::{Options, SessionError};
 use moonhook_control::SharedTable;
 use moonhook_daemon::{Replaced, Reply};
 use moonhook_engine::EngineError;
@@ -33,6 +33,8 @@ pub struct Change {
 pub enum Wanted {
     /// The scripts compiled anew, or others.
     Reload { scripts: Option<Vec<PathBuf>>, allow_read: Vec<PathBuf> },
+    /// The same with other interfaces and settings.
+    Other(Box<Options>),
     /// A shared table in the map of `list`, to which so many entries were given.
     List { table: String, list: SharedTable, entries: u64 },
     /// The scripts compiled anew, with this content of a table that handlers only read.
@@ -88,6 +90,7 @@ impl Session {
     }
 
     fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Option<JoinHandle<()>>), SessionError> {
+        let mut options = None;
         let (scripts, allow_read, contents, entries) = match wanted {
             Wanted::List { table, list, entries } => {
                 // A reload that was wanted before may have given it another schema.
@@ -100,16 +103,22 @@ impl Session {
                 return Ok((Begun::List { table, list, entries }, Some(thread)));
             }
             Wanted::Reload { scripts, allow_read } => (scripts, allow_read, Vec::new(), None),
+            Wanted::Other(mut other) => {
+                other.pins.clone_from(&self.options.pins);
+                let scripts = Some(other.scripts.clone());
+                options = Some(other);
+                (scripts, Vec::new(), Vec::new(), None)
+            }
             Wanted::Constant { content, entries } => (None, Vec::new(), vec![content], Some(entries)),
         };
         let scripts = scripts.unwrap_or_else(|| self.scripts.clone());
-        let mut settings = self.settings.clone();
+        let mut settings = options.as_ref().map_or(&self.settings, |options| &options.settings).clone();
         settings.load.allow_read.extend(allow_read);
         let netns = self.options.netns.clone();
         let sources = Sources { scripts, options: settings.load.clone(), contents, netns };
         let thread = LuaThread::load(sources.clone(), &self.inbox)?;
         let (fingerprint, files) = (0, Vec::new());
-        let next = NextGeneration { thread, sources, settings, fingerprint, files, entries };
+        let next = NextGeneration { thread, sources, settings, options, fingerprint, files, entries };
         Ok((Begun::Reload(Box::new(next)), None))
     }
 

@@ -28,6 +28,12 @@ pub enum SessionError {
     DumpGone { name: String },
     #[error("there is no list for table '{table}'")]
     NoList { table: String },
+    /// Of a C object.
+    #[error("map '{map}': {problem}")]
+    OfMap { map: String, problem: String, help: &'static str },
+    /// Entry number `entry`, from 0, of those that were to be loaded.
+    #[error("{error}")]
+    Entry { entry: usize, error: Box<SessionError> },
     #[error("a script named '{name}' is pinned")]
     Pinned { name: Name },
     #[error("files cannot be watched: {source}")]
@@ -80,6 +86,8 @@ impl SessionError {
                 "MH0017",
                 "begin again: something was wrong with the list, or a reload gave the table another schema",
             ),
+            SessionError::OfMap { help, .. } => ("MH0711", *help),
+            SessionError::Entry { error, .. } => return error.diagnostic(),
             SessionError::Pinned { name } => {
                 let help =
                     format!("`--pin` takes over, `moonhook stop {name}` removes it; or use another `--name`");
@@ -103,7 +111,8 @@ impl SessionError {
             SessionError::Load(error) => load_exit(error),
             SessionError::Engine(error) => engine_exit(error),
             SessionError::NoDatum(_) | SessionError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
-            SessionError::NoList { .. } => Exit::Refused,
+            SessionError::NoList { .. } | SessionError::OfMap { .. } => Exit::Refused,
+            SessionError::Entry { error, .. } => error.exit(),
             SessionError::Record(_) | SessionError::LuaGone | SessionError::Panicked { .. } => Exit::Bug,
             SessionError::Daemon(_)
             | SessionError::Unwritable { .. }
@@ -112,6 +121,20 @@ impl SessionError {
             | SessionError::Watch { .. }
             | SessionError::Gone { .. }
             | SessionError::Output(_) => Exit::Host,
+        }
+    }
+
+    /// The error as one of an entry of many.
+    pub(crate) fn of_entry(self, entry: usize) -> SessionError {
+        SessionError::Entry { entry, error: Box::new(self) }
+    }
+
+    /// Which of the entries that were to be loaded the error is about.
+    pub fn entry(&self) -> Option<usize> {
+        match self {
+            SessionError::Entry { entry, .. } => Some(*entry),
+            SessionError::Engine(EngineError::Control(error)) => error.entry(),
+            _ => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! A generation on its way: its Lua state, and its program once there is one.
 
+use crate::Options;
 use crate::inherit::Inheritance;
 use crate::installed::Installed;
 use crate::lua_thread::{LuaThread, Sources};
@@ -11,6 +12,8 @@ pub struct NextGeneration {
     pub thread: LuaThread,
     pub sources: Sources,
     pub settings: Settings,
+    /// What the session is to do from then on, if that is something else.
+    pub options: Option<Box<Options>>,
     /// Of the snapshot, when there is one.
     pub fingerprint: u64,
     pub files: Vec<PathBuf>,

@@ -2,10 +2,10 @@
 //!
 //! Messages wait in a queue of bounded length, whose senders wait where it is full; requests never wait behind them.
 
-use crate::SessionError;
 use crate::lua_thread::{LuaId, Told};
 use crate::making::Made;
-use moonhook_daemon::{ClientId, Delivery, Pending};
+use crate::{Options, SessionError};
+use moonhook_daemon::{ClientId, Delivery, Pending, Reply};
 use moonhook_records::{Message, RecordError};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,6 +21,8 @@ pub type Queued = Result<Message, RecordError>;
 pub enum Incoming {
     Message(Queued),
     Request(Pending),
+    /// The session is to go on with these options.
+    Other(Box<Options>, Reply),
     /// There are no more requests of this client.
     Gone(ClientId),
     /// A file that the script was made of has changed.
@@ -44,6 +46,7 @@ pub struct Inbox {
 struct Waiting {
     messages: VecDeque<Queued>,
     deliveries: VecDeque<Delivery>,
+    others: VecDeque<(Box<Options>, Reply)>,
     made: Option<Result<Made, SessionError>>,
     told: VecDeque<(LuaId, Told)>,
     changed: bool,
@@ -76,6 +79,16 @@ impl Inbox {
         }
     }
 
+    /// Other scripts, interfaces and settings take the place of the present ones, as a reload does it; the answer is that of one. The network
+    /// namespace stays, and so do the modes of interfaces that stay, and programs at other ends.
+    pub fn replace(&self, options: Options, reply: Reply) {
+        let mut waiting = self.waiting();
+        if !waiting.closed {
+            waiting.others.push_back((Box::new(options), reply));
+            self.arrived.notify_one();
+        }
+    }
+
     /// One thing is made at a time.
     pub fn made(&self, made: Result<Made, SessionError>) {
         self.waiting().made = Some(made);
@@ -104,6 +117,7 @@ impl Inbox {
         let empty = |waiting: &mut Waiting| {
             (waiting.messages.is_empty() || !messages)
                 && waiting.deliveries.is_empty()
+                && waiting.others.is_empty()
                 && waiting.made.is_none()
                 && waiting.told.is_empty()
                 && !waiting.changed
@@ -121,6 +135,9 @@ impl Inbox {
             Some(Delivery::Request(request)) => return Some(Incoming::Request(request)),
             Some(Delivery::Gone(client)) => return Some(Incoming::Gone(client)),
             None => {}
+        }
+        if let Some((options, reply)) = waiting.others.pop_front() {
+            return Some(Incoming::Other(options, reply));
         }
         if std::mem::take(&mut waiting.changed) {
             return Some(Incoming::Changed);
@@ -147,6 +164,7 @@ impl Inbox {
         let mut waiting = self.waiting();
         waiting.closed = true;
         waiting.deliveries.clear();
+        waiting.others.clear();
         self.room.notify_all();
     }
 }

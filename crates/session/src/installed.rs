@@ -5,6 +5,8 @@ use crate::content::{Content, Earlier};
 use crate::inbox::Inbox;
 use crate::inherit::Inheritance;
 use crate::making::{Constant, Program};
+use crate::object_maps::ObjectMap;
+use crate::object_tables::{ObjectTable, ObjectTables};
 use crate::threads;
 use moonhook_control::{Connection, ControlError, FlowTables, Layout, SharedTable, Sweeper, table_named};
 use moonhook_diagnostic::Diagnostic;
@@ -27,6 +29,9 @@ const NAP: Duration = Duration::from_millis(100);
 pub struct Installed {
     pub kernel: Kernel,
     pub tables: Vec<Arc<SharedTable>>,
+    /// The maps of C objects, and what of them are tables.
+    pub object_maps: Vec<ObjectMap>,
+    pub object_tables: ObjectTables,
     /// Removes their entries whose time is over.
     pub sweeper: Sweeper,
     /// Its flow tables, if it has some, and who makes functions for another Lua state.
@@ -112,6 +117,7 @@ impl Installed {
             constants,
             sums_all,
             flows,
+            objects: object_maps,
             ..
         } = program;
         kernel.spread_over(interfaces);
@@ -123,9 +129,12 @@ impl Installed {
         }
         let (tables, layout) = (connection.tables(), Layout::of(&module));
         let sweeper = Sweeper::new(&tables);
+        let object_tables = ObjectTables::open(&object_maps, &kernel.program)?;
         let installed = Installed {
             kernel,
             tables,
+            object_maps,
+            object_tables,
             sweeper,
             flows: flow_tables,
             layout,
@@ -159,6 +168,25 @@ impl Installed {
     /// `NoSuchTable`, `Ambiguous`.
     pub fn table(&self, name: &str) -> Result<&Arc<SharedTable>, ControlError> {
         table_named(&self.tables, name)
+    }
+
+    /// What a person calls so: a shared table, or else a map of a C object.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `Ambiguous`; `OfMap` for a map that is no table.
+    pub fn any_table(&self, name: &str) -> Result<AnyTable<'_>, SessionError> {
+        let error = match self.table(name) {
+            Ok(table) => return Ok(AnyTable::Shared(table)),
+            Err(error) => error,
+        };
+        match (self.object_tables.named(name), error) {
+            (Some(table), ControlError::NoSuchTable { .. }) => Ok(AnyTable::OfObject(table?)),
+            (_, ControlError::NoSuchTable { name, mut existing }) => {
+                existing.extend(self.object_tables.names());
+                Err(ControlError::NoSuchTable { name, existing }.into())
+            }
+            (_, error) => Err(error.into()),
+        }
     }
 
     /// Begins to take the handlers' records out of the ring.
@@ -223,6 +251,12 @@ impl Installed {
         let thread = self.consumer.as_mut().and_then(|consumer| consumer.thread.take());
         thread.map_or(Ok(()), |thread| Ok(threads::join(thread)??))
     }
+}
+
+/// A table as a person names it.
+pub enum AnyTable<'a> {
+    Shared(&'a Arc<SharedTable>),
+    OfObject(&'a ObjectTable),
 }
 
 impl Earlier for Installed {

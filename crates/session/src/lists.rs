@@ -5,7 +5,7 @@
 
 use crate::SessionError;
 use crate::changes::Wanted;
-use crate::installed::Installed;
+use crate::installed::{AnyTable, Installed};
 use crate::session::Session;
 use moonhook_control::SharedTable;
 use moonhook_daemon::ClientId;
@@ -39,7 +39,10 @@ impl Session {
             Ok(shared) => Place::Shared(shared.twin()?),
             Err(error) => match self.installed.constant(table) {
                 Some(_) => Place::Constant(Vec::new()),
-                None => return Err(error.into()),
+                None => match self.installed.any_table(table)? {
+                    AnyTable::OfObject(table) => return Err(table.no_list()),
+                    AnyTable::Shared(_) => return Err(error.into()),
+                },
             },
         };
         self.lists.insert(client, List { table: table.to_string(), entries: 0, place });

@@ -4,6 +4,7 @@ use crate::SessionError;
 use crate::content::{Content, Earlier};
 use crate::inbox::Inbox;
 use crate::inherit::{self, Inheritance};
+use crate::object_maps::ObjectMap;
 use crate::threads;
 use moonhook_engine::{Again, FlowCompiler, Kernel, duplicate};
 use moonhook_engine::{Choice, Compiled, Settings, Timings};
@@ -76,6 +77,8 @@ pub struct Program {
     pub sums_all: bool,
     /// Which script has what.
     pub owners: Owners,
+    /// The maps of C objects that it has.
+    pub objects: Vec<ObjectMap>,
     /// Makes functions of its flow tables.
     pub flows: Option<FlowCompiler>,
 }
@@ -109,8 +112,21 @@ impl Blueprint {
         let (timings, constants) = (timings.after_load(load_time), constants(&snapshot, &module));
         let sums_all = SUMMING.iter().any(|name| snapshot.mentions(name));
         let owners = owners.clone();
+        let objects = ObjectMap::all(&module, &snapshot.objects);
         let flows = FlowCompiler::new(&snapshot, &module, (&kernel.program, &kernel.decoder), &settings)?;
-        Ok(Program { flows, kernel, module, owners, choice, content, plan, timings, constants, sums_all })
+        Ok(Program {
+            flows,
+            kernel,
+            module,
+            owners,
+            choice,
+            content,
+            plan,
+            timings,
+            constants,
+            sums_all,
+            objects,
+        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! A new program in the place of the present one, whose tables, variables and flows go on.
 
-use crate::SessionError;
 use crate::announce;
 use crate::attachments::Attachments;
 use crate::content::Content;
@@ -11,6 +10,7 @@ use crate::inherit;
 use crate::installed::{Assembled, Installed, Retired};
 use crate::making::Program;
 use crate::session::{Session, record};
+use crate::{Options, SessionError};
 use moonhook_control::{KeptFlows, SharedTable};
 use moonhook_daemon::{FlowsKept, Reloaded, Replaced, Timing};
 use moonhook_engine::Kernel;
@@ -26,8 +26,9 @@ impl Session {
         program: Program,
     ) -> Result<Next, SessionError> {
         let files = std::mem::take(&mut generation.files);
+        let options = generation.options.as_deref().unwrap_or(&self.options);
         let (installed, Assembled { plan, connection }) =
-            Installed::assemble(program, files, &self.options.interfaces)?;
+            Installed::assemble(program, files, &options.interfaces)?;
         let earlier = self.installed.flows.as_ref().map(|(tables, _)| Arc::clone(tables));
         generation.thread.begin_connecting(connection.with_earlier_flows(earlier))?;
         Ok(Next { generation, installed, plan, has_caught_up: false })
@@ -36,11 +37,14 @@ impl Session {
     /// Puts a new generation in the place of the present one.
     pub(crate) fn replace(&mut self, next: Next, since: Instant) -> Result<Reloaded, SessionError> {
         let Next { generation, installed: mut next, plan, .. } = next;
-        let NextGeneration { thread, sources, settings, fingerprint, .. } = generation;
+        let NextGeneration { thread, sources, settings, options, fingerprint, .. } = generation;
         let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;
         let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
-        let update = self.update(&next.content, &next.kernel, &scripts)?;
+        let update = match options {
+            Some(options) => self.update_to(*options, &next, &scripts)?,
+            None => self.update(&next.content, &next.kernel, &scripts)?,
+        };
         // The new programs run by now, whatever comes of this.
         if let Err(error) = inherit::add_late(&copied, &self.installed, &next.kernel) {
             self.complain(error.to_string())?;
@@ -73,7 +77,7 @@ impl Session {
             timing,
         };
         self.publisher.publish(|| announce::reloaded_json(&reloaded));
-        self.audience.installed(&self.installed.kernel.program)?;
+        self.audience.installed(&self.installed.kernel.program, &self.installed.object_maps)?;
         self.audience.reloaded(&reloaded)?;
         Ok(reloaded)
     }
@@ -85,6 +89,23 @@ impl Session {
         kept.into_iter()
             .map(|KeptFlows { table, kept, lost, why }| FlowsKept { name: table, kept, lost, why })
             .collect()
+    }
+
+    /// The same with other options, which are the session's from then on.
+    fn update_to(
+        &mut self,
+        options: Options,
+        next: &Installed,
+        scripts: &[PathBuf],
+    ) -> Result<u64, SessionError> {
+        let names = self.attachments.rename(&options);
+        let before = std::mem::replace(&mut self.options, options);
+        let update = self.update(&next.content, &next.kernel, scripts);
+        if update.is_err() {
+            self.options = before;
+            self.attachments.restore(names);
+        }
+        update
     }
 
     /// Updates the links; gives how long that took, in microseconds.
@@ -134,7 +155,7 @@ impl Session {
             maker.follow(&self.installed.kernel)?;
         }
         self.publisher.publish(|| announce::replaced_json(name, entries));
-        self.audience.installed(&self.installed.kernel.program)?;
+        self.audience.installed(&self.installed.kernel.program, &self.installed.object_maps)?;
         self.audience.replaced(name, entries)?;
         Ok(Replaced { entries, reloaded: None, update })
     }

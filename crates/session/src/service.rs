@@ -8,7 +8,6 @@ use crate::session::{Session, mode};
 use moonhook_daemon::{
     Answer, ClientId, Failure, FlowOperation, Listed, Neighbours, Pending, Request, Status, TableOperation,
 };
-use moonhook_engine::EngineError;
 use moonhook_install::{Link, Neighbour};
 use serde_json::Value;
 
@@ -94,7 +93,8 @@ fn json<T: serde::Serialize>(result: Result<T, SessionError>) -> Answer {
 
 /// The error as a client gets it, with the exit code that it would have had here.
 pub fn failure(error: &SessionError) -> Box<Failure> {
-    let entry =
-        if let SessionError::Engine(EngineError::Control(error)) = error { error.entry() } else { None };
-    Box::new(Failure { entry, ..Failure::new(JsonError::new(error).diagnostic, error.exit() as u8) })
+    Box::new(Failure {
+        entry: error.entry(),
+        ..Failure::new(JsonError::new(error).diagnostic, error.exit() as u8)
+    })
 }

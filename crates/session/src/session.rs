@@ -2,7 +2,7 @@
 
 use crate::attachments::Attachments;
 use crate::audience::Audience;
-use crate::changes::{Change, Making};
+use crate::changes::{Change, Making, Wanted};
 use crate::content::Content;
 use crate::control_code::{ControlCode, RetiredControl};
 use crate::dump::OpenDump;
@@ -162,6 +162,7 @@ impl Session {
                 self.show(message)
             }
             Incoming::Request(request) => self.answer(request),
+            Incoming::Other(options, reply) => self.want(Wanted::Other(options), Some(reply)),
             Incoming::Gone(client) => {
                 self.lists.remove(&client);
                 Ok(())

@@ -68,7 +68,7 @@ impl Session {
         interfaces.tell(&installed.kernel, options.netns.as_deref())?;
         let (mut frames, mut sockets) = (Frames::default(), Sockets::default());
         sockets.connect(&installed.kernel, &options, &mut frames, &inbox)?;
-        audience.installed(&installed.kernel.program)?;
+        audience.installed(&installed.kernel.program, &installed.object_maps)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         let peers = Peers::attach(&options, attachments.links(), &installed.kernel)?;
         if options.peer {

@@ -140,6 +140,11 @@ impl Link {
         &self.point
     }
 
+    /// Calls the link's point another one, which is at the same place.
+    pub fn rename(&mut self, point: Point) {
+        self.point = point;
+    }
+
     /// The same with the place as it is: another priority of netfilter's where the wanted one was taken.
     pub fn point_found(&self) -> Point {
         match &self.site {

@@ -7,7 +7,7 @@ use crate::limits::{self, turn, within};
 use crate::running::{Running, client};
 use crate::spec::Spec;
 use crate::spool::{Files, Source};
-use moonhook_daemon::{DaemonError, Name, Reloaded, Request};
+use moonhook_daemon::{DaemonError, Name, Reloaded, Request, Status};
 use moonhook_session::SessionError;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -33,7 +33,7 @@ impl Scripts {
         let present = self.running().get(&name).map(Arc::clone);
         let stays = present.as_ref().is_some_and(|present| match replace {
             Replace::Never => true,
-            Replace::Same => present.spec != spec,
+            Replace::Same => !present.is(&spec),
             Replace::Any => false,
         });
         if stays {
@@ -45,7 +45,7 @@ impl Scripts {
             let started = self.start(&name, files.scripts.clone(), spec.clone()).await;
             return self.keep(&name, files, &spec, started).map(|()| false);
         };
-        let done = if present.spec == spec {
+        let done = if present.is(&spec) {
             self.reload_now(&present, Some(files.scripts.clone())).await.map(|_| ())
         } else {
             self.exchange(&name, &present, files.scripts.clone(), spec.clone()).await
@@ -71,8 +71,8 @@ impl Scripts {
         }
     }
 
-    /// Another script with other interfaces or settings cannot take the place of one between two packets: that one ends, and starts again if the
-    /// other one is refused.
+    /// A script with other interfaces or settings takes the place of one: between two packets, or where that cannot be, when that one has
+    /// ended, which starts again if the other one is refused.
     async fn exchange(
         &self,
         name: &Name,
@@ -80,11 +80,18 @@ impl Scripts {
         scripts: Vec<PathBuf>,
         spec: Spec,
     ) -> Result<(), ServeError> {
-        let before = present.scripts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (before, files) = present.present();
+        let status: Status = parsed(present.ask(client(), Request::Status, limits::ASK).await?)?;
+        if before.can_become(&spec, &status.mode) {
+            let options = spec.options(&self.0.config, (name, &scripts), &present.recorder);
+            present.replace(options, limits::LOAD).await?;
+            present.note(Some(spec), scripts);
+            return Ok(());
+        }
         self.end(present).await?;
         let started = self.start(name, scripts, spec).await;
         if started.is_err()
-            && let Err(error) = self.start(name, before, present.spec.clone()).await
+            && let Err(error) = self.start(name, files, before).await
         {
             self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
         }
@@ -108,7 +115,7 @@ impl Scripts {
                 let reloaded = scripts.reload_now(&running, Some(files.scripts.clone())).await;
                 let outcome = reloaded.as_ref().map(|_| ()).map_err(|_| ());
                 match outcome {
-                    Ok(()) => scripts.0.spool.keep(&name, files, &running.spec)?,
+                    Ok(()) => scripts.0.spool.keep(&name, files, &running.present().0)?,
                     Err(()) if matches!(reloaded, Err(ServeError::TooLong { .. })) => files.leave(),
                     Err(()) => {}
                 }
@@ -124,11 +131,10 @@ impl Scripts {
         running: &Running,
         scripts: Option<Vec<PathBuf>>,
     ) -> Result<Reloaded, ServeError> {
-        running.recorder.begin();
         let request = Request::Reload { scripts: scripts.clone(), allow_read: Vec::new() };
         let answer = running.ask(client(), request, limits::LOAD).await?;
         if let Some(scripts) = scripts {
-            *running.scripts.lock().unwrap_or_else(PoisonError::into_inner) = scripts;
+            running.note(None, scripts);
         }
         parsed(answer)
     }

@@ -91,6 +91,7 @@ pub fn config(folder: &Path) -> Config {
         sources,
         index: None,
         fetched: folder.join("fetched"),
+        enter_netns: false,
         keep_privileges: true,
         log: Log::default(),
     }
@@ -161,7 +162,12 @@ impl Served {
 
 /// Whether a program is at the device.
 pub fn is_attached() -> bool {
-    let shown = Command::new("ip").args(["-d", "link", "show", DEVICE]).output().expect("ip runs");
+    is_attached_to(DEVICE)
+}
+
+/// Whether one is at that device.
+pub fn is_attached_to(device: &str) -> bool {
+    let shown = Command::new("ip").args(["-d", "link", "show", device]).output().expect("ip runs");
     String::from_utf8_lossy(&shown.stdout).contains("prog/xdp")
 }
 
@@ -224,4 +230,28 @@ impl Passed {
         let next = || recv(self.0.as_raw_fd(), &mut [0; 100], MsgFlags::MSG_DONTWAIT);
         std::iter::from_fn(|| next().ok()).count()
     }
+}
+
+/// A loader: starts the chain that its map names.
+pub const LOADER: &str = r#"
+#include "hike_vm.h"
+bpf_map(chains, ARRAY, __u32, __u32, 1);
+__section("xdp") int start(struct xdp_md *ctx)
+{
+	__u32 key = 0, *chain = bpf_map_lookup_elem(&chains, &key);
+	if (!chain)
+		return XDP_ABORTED;
+	hike_chain_boostrap(ctx, *chain);
+	return XDP_PASS;
+}
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+"#;
+
+/// Whether there is a compiler of C; says so if there is none.
+pub fn has_clang(test: &str) -> bool {
+    let found = ["clang", "clang-19"].iter().any(|name| Command::new(name).arg("--version").output().is_ok());
+    if !found {
+        skipped(test, "there is no clang");
+    }
+    found
 }
