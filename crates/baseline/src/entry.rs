@@ -131,18 +131,21 @@ impl General<'_> {
 
     fn parts(&mut self, program: usize) -> Parts {
         self.program = program;
+        let count = if self.options.count_verdicts { self.count_verdict() } else { None };
+        let levels = self.levels();
+        self.program = self.representative(program);
         Parts {
             report: self.report(),
             prepare: self.packet_preparation(),
-            count: if self.options.count_verdicts { self.count_verdict() } else { None },
+            count,
             no_memory: self.no_memory(),
-            levels: self.levels(),
+            levels,
         }
     }
 
     /// Where the memory of the program is whose code is being made.
     fn memories(&self) -> nesting::Parts {
-        nesting::Parts::of(&self.functions.snapshot.hooks(), self.program, self.options.clones)
+        exported::memory(self.functions.snapshot, self.options, self.program)
     }
 
     fn levels(&mut self) -> Option<[ir::FunctionId; 2]> {
@@ -164,6 +167,11 @@ impl General<'_> {
             self.place(id, function);
             id
         }))
+    }
+
+    /// The program whose functions are also those of the one with that number.
+    pub fn representative(&self, program: usize) -> usize {
+        exported::representative(self.functions.snapshot, self.options, program)
     }
 
     /// The hook of the program whose code is being made.

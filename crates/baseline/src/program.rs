@@ -48,8 +48,8 @@ impl General<'_> {
         let Units { units, interpreters } = self.make_units();
         let mut programs = Vec::new();
         for (program, handlers) in handlers.into_iter().enumerate() {
-            self.program = program;
-            if let Some(ids) = &interpreters {
+            self.program = self.representative(program);
+            if let Some(ids) = interpreters.as_ref().filter(|_| self.program == program) {
                 let id = ids[program];
                 let function = compact::make_interpreter(&mut self);
                 self.place(id, function);
@@ -64,7 +64,10 @@ impl General<'_> {
         }
         for program in 0..self.programs() {
             self.program = program;
-            self.make_builtin();
+            match self.representative(program) == program {
+                true => self.make_builtin(),
+                false => self.make_no_builtin(),
+            }
         }
         let statics = self.finish_statics(string_meta);
         self.finish_objects();
@@ -92,8 +95,8 @@ impl General<'_> {
             self.finish_objects();
             let first = self.sites.len() as u32;
             if let Some(function) = self.uncompiled.pop_if(|function| self.interpreted.contains(function)) {
-                let reserve = || (0..self.programs()).map(|_| self.reserve()).collect();
-                let ids: &Vec<FunctionId> = made.interpreters.get_or_insert_with(reserve);
+                let ids: &Vec<FunctionId> =
+                    made.interpreters.get_or_insert_with(|| self.reserve_for_programs());
                 made.units.push((first, ids.clone()));
                 entries.push((function, compact::encode(self, function)));
                 continue;
@@ -118,6 +121,10 @@ impl General<'_> {
         let first = self.sites.len();
         let (mut ids, mut sites) = (Vec::new(), Vec::new());
         for program in 0..self.programs() {
+            if self.representative(program) != program {
+                ids.push(ids[self.representative(program)]);
+                continue;
+            }
             self.program = program;
             // The code of each program goes on at the same sites.
             self.sites.truncate(first);
@@ -174,6 +181,31 @@ impl General<'_> {
     /// Of a function that takes the program's context.
     pub fn with_context(&self) -> ir::FunctionKind {
         ir::FunctionKind::Subprogram { global: true, context: Some(self.hook().section.to_string()) }
+    }
+
+    /// A function for each program, which one that has another's functions shares with that.
+    fn reserve_for_programs(&mut self) -> Vec<FunctionId> {
+        let mut ids = Vec::new();
+        for program in 0..self.programs() {
+            let id = match self.representative(program) {
+                own if own == program => self.reserve(),
+                other => ids[other],
+            };
+            ids.push(id);
+        }
+        ids
+    }
+
+    /// The function for library functions that the program's code calls.
+    pub(super) fn called_builtin(&self) -> FunctionId {
+        FunctionId((self.programs() + self.representative(self.program)) as u32)
+    }
+
+    /// In the place of what [`General::make_builtin`] makes, where nothing calls it.
+    fn make_no_builtin(&mut self) {
+        let mut code = Builder::new(&of_program("builtin", self.program), self.with_context(), 5);
+        code.ret(FAIL as i32);
+        self.place(self.call_builtin(), code.function);
     }
 
     /// `(context, state, base, count, number) -> results`: calls the library function with that number.

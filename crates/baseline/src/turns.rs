@@ -213,7 +213,7 @@ impl General<'_> {
         let base = code.add(func, 16);
         let count = code.load(state, L_CALL_COUNT);
         let (context, address) = (code.param(0), code.load(state, L_SELF));
-        let results = code.call(self.call_builtin(), &[context, address, base, count, number]);
+        let results = code.call(self.called_builtin(), &[context, address, base, count, number]);
         code.leave_if(CompareOp::SLt, results, 0, head, &[results]);
         self.deliver(code, state, results, head);
         code.block = other;

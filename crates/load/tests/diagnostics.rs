@@ -182,8 +182,13 @@ fn mh0118_a_library_without_functions() {
         assert!(error.diagnostic().help.unwrap().contains("return {name = function"));
     }
     let with_handlers = load_library(&[("x.lua", "require('xdp').attach(function() end)")]).unwrap();
-    assert_eq!(with_handlers.snapshot.points().len(), 2, "the handlers, and the same with an argument of C's");
-    let with_functions = load_library(&[("x.lua", "return {b = function(p) end, a = function(p, x) end, n = 1}")]);
+    assert_eq!(
+        with_handlers.snapshot.points().len(),
+        2,
+        "the handlers, and the same with an argument of C's"
+    );
+    let with_functions =
+        load_library(&[("x.lua", "return {b = function(p) end, a = function(p, x) end, n = 1}")]);
     let names: Vec<String> =
         with_functions.unwrap().snapshot.points().iter().map(|point| point.to_string()).collect();
     assert_eq!(names, ["xdp function a", "xdp function b"]);

@@ -7,6 +7,7 @@
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::events::Message;
+use crate::exported;
 use crate::nesting::{self, Parts};
 use crate::pool::{POOL_MASK, TAIL};
 use crate::region::{COPY_SIZE, MARGIN, REGION_SIZE, STRINGS_END};
@@ -90,7 +91,7 @@ impl Context<'_> {
     /// The map of regions, and which of them the program has.
     pub fn region_map(&mut self) -> (ir::MapId, Parts) {
         // Programs can interrupt one another on one CPU: each has its own.
-        let parts = Parts::of(&self.snapshot.hooks(), self.target.program, self.options.clones);
+        let parts = exported::memory(self.snapshot, self.options, self.target.program);
         let definition = ir::MapDefinition {
             map_type: ir::MapType::Array,
             key_size: 4,

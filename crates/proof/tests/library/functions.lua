@@ -22,10 +22,6 @@ function M.folded(pkt, step) return fold(pkt, (step & 7) + 1) end
 function M.five(pkt, a, b, c, d) return a ~ b << 1 ~ c << 2 ~ d << 3 end
 function M.text(pkt, a) return names[a & 3] end
 function M.fails(pkt, a) if a & 1 == 1 then error("odd: " .. a) end return a end
-function M.caught(pkt, a)
-  local ok, message = pcall(M.fails, pkt, a)
-  return ok and message or #message
-end
 function M.running(pkt, a) total = total + a return total end
 function M.times(pkt, key) seen[key & 7] = (seen[key & 7] or 0) + 1 return seen[key & 7] end
 function M.joined(pkt, a) local text = "x" .. a .. "-" .. (a >> 1) return #text * 256 + text:byte(#text) end

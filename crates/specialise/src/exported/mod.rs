@@ -8,8 +8,9 @@ pub use argument::MOST as MOST_BYTES;
 use crate::Options;
 use crate::context::{Context, Result};
 use crate::message::Message;
+use crate::nesting::Parts;
 use crate::value::{Abs, Closure, Object, Word};
-use moonhook_hook::{Place, Point};
+use moonhook_hook::{Hook, Place, Point};
 use moonhook_ir::words::{PathState, Words};
 use moonhook_ir::{CType, Prototype};
 use moonhook_snapshot::Snapshot;
@@ -47,6 +48,30 @@ pub fn parameters(snapshot: &Snapshot, program: usize) -> usize {
         let closure = snapshot.closure(handler.closure);
         usize::from(snapshot.prototype(closure.prototype).parameters).saturating_sub(1).min(MOST)
     })
+}
+
+/// The first program that has the same code of functions and the same memory: itself, but in a library, where one program at a time calls
+/// functions of one hook. Those whose second argument C gives have other code.
+pub fn representative(snapshot: &Snapshot, options: &Options, program: usize) -> usize {
+    let points = snapshot.points();
+    let kind = |point: &Point| (point.hook, point.place == Place::Called);
+    match points.get(program) {
+        Some(point) if options.library && !point.hook.is_interrupted => {
+            points.iter().position(|other| kind(other) == kind(point)).unwrap_or(program)
+        }
+        _ => program,
+    }
+}
+
+/// Where the memory of the program with that number is.
+pub fn memory(snapshot: &Snapshot, options: &Options, program: usize) -> Parts {
+    let hooks = snapshot.hooks();
+    let own = representative(snapshot, options, program);
+    let own_memory: Vec<usize> =
+        (0..hooks.len()).filter(|other| representative(snapshot, options, *other) == *other).collect();
+    let hooks: Vec<&Hook> = own_memory.iter().map(|program| hooks[*program]).collect();
+    let place = own_memory.iter().position(|program| *program == own).unwrap_or_default();
+    Parts::of(&hooks, place, options.clones)
 }
 
 /// Whether the program is a single function, and not a hook's handlers.
