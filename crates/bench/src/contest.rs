@@ -7,11 +7,12 @@ use tempfile::TempDir;
 
 use crate::Arguments;
 use crate::error::Error;
+use crate::hike::{self, VirtualMachine};
 use crate::kernel::KernelProgram;
 use crate::results::{ContestantResult, WorkResult};
 use crate::rounds::{self, Entry};
 use crate::script::ScriptProgram;
-use crate::works::{Home, Places, Role, Work};
+use crate::works::{Home, MapEntry, Places, Role, Source, Work};
 use crate::{lists, process};
 
 const CLANG: [&str; 7] = ["clang-19", "-O2", "-g", "-target", "bpf", "-mcpu=v4", "-Wall"];
@@ -43,6 +44,7 @@ impl<'a> Builder<'a> {
             title: work.title.into(),
             at_most: work.at_most,
             faster: work.faster,
+            recorded: work.chain.as_ref().map_or(Vec::new(), |chain| chain.recorded.to_vec()),
             cases,
             contestants,
         })
@@ -56,15 +58,14 @@ impl<'a> Builder<'a> {
             files.push(self.write(&format!("frame{index}"), frame)?);
         }
 
-        let mut entries = vec![Entry {
-            title: "empty XDP program".into(),
-            role: Role::Floor,
-            contestant: Box::new(KernelProgram::load(&self.compile_c("empty")?, &frames)?),
-        }];
+        let mut entries = vec![self.floor(&frames)?];
         if !self.arguments.peers_only {
             let program = ScriptProgram::load(&self.compiled_script(work)?, &frames)?;
             if let Some(table) = work.table {
                 program.fill(table, &lists::shared_entries(&work.list))?;
+            }
+            for MapEntry { map, key, value } in work.entries() {
+                program.fill(map, &[(key, value)])?;
             }
             entries.push(Entry {
                 title: "Moonhook".into(),
@@ -73,8 +74,10 @@ impl<'a> Builder<'a> {
             });
         }
         for peer in work.peers {
-            if let Some(source) = peer.c_source() {
-                self.compile_c(source)?;
+            match peer.c_source() {
+                Some(Source::Alone(name)) => self.compile_c(name).map(drop)?,
+                Some(Source::Unit(name)) => self.compile_unit(name, name, &[]).map(drop)?,
+                None => {}
             }
             let places = Places {
                 sources: &self.arguments.bench,
@@ -85,20 +88,52 @@ impl<'a> Builder<'a> {
             let contestant = peer.start(work, &places)?;
             entries.push(Entry { title: peer.title.into(), role: peer.role, contestant });
         }
+        if let (Some(chain), Some(checkouts)) = (&work.chain, hike::folder()) {
+            let contestant = Box::new(self.virtual_machine(chain.hike, &checkouts, &frames)?);
+            entries.push(Entry { title: hike::TITLE.into(), role: Role::VirtualMachine, contestant });
+        }
         Ok(entries)
+    }
+
+    /// The empty program.
+    pub fn floor(&self, frames: &[Vec<u8>]) -> Result<Entry, Error> {
+        let contestant = Box::new(KernelProgram::load(&self.compile_c("empty")?, frames)?);
+        Ok(Entry { title: "empty XDP program".into(), role: Role::Floor, contestant })
     }
 
     /// Compiles `bench/c/NAME.c`.
     pub fn compile_c(&self, name: &str) -> Result<PathBuf, Error> {
-        let object = self.folder.path().join(format!("{name}.bpf.o"));
+        self.compile(name, name, &[])
+    }
+
+    /// Compiles `bench/c/NAME.c`, which includes programs of packages, to `OBJECT.bpf.o`.
+    pub fn compile_unit(&self, name: &str, object: &str, options: &[String]) -> Result<PathBuf, Error> {
+        let headers = self.arguments.headers.display();
+        let words = [format!("-isystem{headers}"), format!("-include{headers}/hike.h")];
+        self.compile(name, object, &[&words, options].concat())
+    }
+
+    fn compile(&self, name: &str, object: &str, more: &[String]) -> Result<PathBuf, Error> {
+        let object = self.folder.path().join(format!("{object}.bpf.o"));
         let [clang, options @ ..] = CLANG;
         // Debian keeps <asm/types.h> there; clang does not look for it when the target is bpf.
         let headers = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
         let mut command = Command::new(clang);
-        command.args(options).arg("-I").arg(headers).arg("-c");
+        command.args(options).args(more).arg("-I").arg(headers).arg("-c");
         command.arg(self.arguments.bench.join(format!("c/{name}.c"))).arg("-o").arg(&object);
         process::run(&mut command)?;
         Ok(object)
+    }
+
+    fn virtual_machine(
+        &self,
+        chain: hike::Chain,
+        checkouts: &Path,
+        frames: &[Vec<u8>],
+    ) -> Result<VirtualMachine, Error> {
+        let object = self.folder.path().join("hike_vm.bpf.o");
+        hike::compile(&self.arguments.bench.join("c/hike_vm.c"), checkouts, &object)?;
+        VirtualMachine::load(&object, chain, frames)
     }
 
     /// The object of the work's script: of `--objects`, or built now.
@@ -108,14 +143,30 @@ impl<'a> Builder<'a> {
             return Ok(folder.join(name));
         }
         let object = self.folder.path().join(name);
-        let script = self.script(work)?;
-        process::run(Command::new(&self.arguments.moonhook).arg("build").arg(script).arg("-o").arg(&object))?;
+        self.build(&self.script(work)?, &object)?;
         Ok(object)
+    }
+
+    /// Compiles a script to an object.
+    pub fn build(&self, script: &Path, object: &Path) -> Result<(), Error> {
+        let mut command = self.moonhook("build");
+        command.arg(script).arg("-o").arg(object);
+        process::run(&mut command).map(drop)
+    }
+
+    /// A command of moonhook's that takes a script, with what those of eCLAT need. What clang makes of packages is kept for this run only.
+    pub fn moonhook(&self, command: &str) -> Command {
+        let Arguments { moonhook, packages, bench, .. } = self.arguments;
+        let mut moonhook = Command::new(moonhook);
+        moonhook.env("XDG_CACHE_HOME", self.folder.path().join("cache")).arg(command);
+        moonhook.arg("--packages").arg(packages).arg("--packages").arg(bench.join("packages"));
+        moonhook.args(["-D", "DEVNAME", "lo"]);
+        moonhook
     }
 
     /// A copy of the work's script, with the work's list in place of the example's.
     pub fn script(&self, work: &Work) -> Result<PathBuf, Error> {
-        let file = format!("{}.lua", work.script);
+        let file = work.file_name();
         let source = match work.home {
             Home::Examples => self.arguments.examples.join(&file),
             Home::Bench => self.arguments.bench.join("scripts").join(&file),
@@ -136,7 +187,7 @@ impl<'a> Builder<'a> {
         self.folder.path()
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
         let path = self.folder.path().join(name);
         std::fs::write(&path, bytes).map_err(Error::system(format!("write {}", path.display())))?;
         Ok(path)

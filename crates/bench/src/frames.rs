@@ -80,10 +80,17 @@ pub fn udp(port: u16, size: usize) -> Vec<u8> {
     udp_frame(port, &Numbers::new(17).bytes(size.saturating_sub(14 + 20 + 8)))
 }
 
+/// Source and destination of [`udp6`].
+pub const UDP6_ADDRESSES: [[u8; 16]; 2] = [address6(10), address6(7)];
+
+const fn address6(host: u128) -> [u8; 16] {
+    (0x2001_0db8 << 96 | host).to_be_bytes()
+}
+
 /// A frame of `size` bytes (at least 62) with a UDP datagram over IPv6 to `port`.
 pub fn udp6(port: u16, size: usize) -> Vec<u8> {
     let mut segment = udp_segment(port, &Numbers::new(17).bytes(size.saturating_sub(14 + 40 + 8)));
-    let addresses = [0x0a, 7].map(|host: u128| (0x2001_0db8 << 96 | host).to_be_bytes()).concat();
+    let addresses = UDP6_ADDRESSES.concat();
     put_checksum(17, 6, &addresses, &mut segment);
     let mut frame = ethernet(0x86dd);
     frame.extend([0x60, 0, 0, 0]);

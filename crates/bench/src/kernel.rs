@@ -37,7 +37,7 @@ impl KernelProgram {
                 .find(|candidate| candidate.name() == map)
                 .ok_or_else(|| self.failed(format!("has no map '{map}'")))?;
             for (key, value) in entries {
-                map.update(key.as_ref(), value.as_ref(), MapFlags::NO_EXIST)
+                map.update(key.as_ref(), value.as_ref(), MapFlags::ANY)
                     .map_err(|error| self.failed(format!("cannot fill its map: {error}")))?;
             }
         }
@@ -51,7 +51,12 @@ impl KernelProgram {
 
 fn load(path: &Path) -> Result<Object, Error> {
     let failed = |error| Error::Kernel { path: path.into(), error };
-    let object = ObjectBuilder::default().open_file(path).map_err(failed)?.load().map_err(failed)?;
+    let mut object = ObjectBuilder::default().open_file(path).map_err(failed)?;
+    // libbpf does not know what the sections of packages' loaders are for.
+    for mut program in object.progs_mut() {
+        program.set_prog_type(ProgramType::Xdp);
+    }
+    let object = object.load().map_err(failed)?;
     let found = object.progs().any(|program| program.prog_type() == ProgramType::Xdp);
     match found {
         true => Ok(object),

@@ -5,10 +5,12 @@
 //! built, loaded or judged ends the run: a table with gaps would look like a result.
 
 mod capture;
+mod composition;
 mod contest;
 mod contestant;
 mod error;
 mod frames;
+mod hike;
 mod kernel;
 mod lists;
 mod luajit;
@@ -76,6 +78,12 @@ struct Arguments {
     /// Where the peers' sources and the results are
     #[arg(long, default_value = "bench")]
     bench: PathBuf,
+    /// Where the packages are that scripts of eCLAT call
+    #[arg(long, default_value = "packages")]
+    packages: PathBuf,
+    /// Where the headers are that packages are compiled with
+    #[arg(long, default_value = "crates/packages/include")]
+    headers: PathBuf,
     /// Where the scripts are
     #[arg(long, default_value = "examples")]
     examples: PathBuf,
@@ -102,14 +110,22 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<Results, Error> {
     let works: Vec<_> = works::all().into_iter().filter(|work| arguments.wants(work.title)).collect();
     routes::enter()?;
-    let progress = progress_bar(works.len() as u64 * u64::from(arguments.rounds));
+    let builds = !arguments.peers_only && arguments.objects.is_none();
+    let folds = builds && arguments.wants(composition::TITLE);
+    let rounds = usize::from(arguments.rounds);
+    let progress = progress_bar(((works.len() + usize::from(folds)) * rounds) as u64);
     let builder = Builder::new(arguments)?;
-    let mut results = Results { machine: machine::describe()?, works: Vec::new(), tool: None };
+    let machine = machine::describe()?;
+    let mut results = Results { machine, works: Vec::new(), composition: None, tool: None };
     for work in works {
         progress.set_message(work.title);
-        results.works.push(builder.measure(&work, arguments.rounds.into(), || progress.inc(1))?);
+        results.works.push(builder.measure(&work, rounds, || progress.inc(1))?);
     }
-    if !arguments.peers_only && arguments.objects.is_none() {
+    if folds {
+        progress.set_message(composition::TITLE);
+        results.composition = Some(composition::measure(&builder, rounds, || progress.inc(1))?);
+    }
+    if builds {
         progress.set_message("compile time and memory");
         results.tool = Some(moonhook::measure(arguments, &builder)?);
     }

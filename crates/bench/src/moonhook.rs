@@ -26,31 +26,62 @@ pub fn measure(arguments: &Arguments, builder: &Builder) -> Result<ToolResult, E
     let text =
         std::fs::read_to_string(&script).map_err(Error::system(format!("read {}", script.display())))?;
     let (resident, resident_peak) = memory(arguments, builder)?;
+    let chain = chain(arguments, builder)?;
     Ok(ToolResult {
         lines: text.lines().count(),
-        compile: check_times(arguments, &["--no-kernel"], &script)?,
-        compile_and_load: check_times(arguments, &[], &script)?,
+        compile: times(&check(|| command(arguments, &["--no-kernel"], &script))?)?,
+        compile_and_load: times(&check(|| command(arguments, &[], &script))?)?,
+        chain: times(&chain)?,
+        chain_verified: verified(&chain)?,
         resident,
         resident_peak,
     })
 }
 
-/// In ms: what `moonhook check --json` says that its stages took.
-fn check_times(arguments: &Arguments, options: &[&str], script: &Path) -> Result<Cost, Error> {
-    let mut samples = Vec::with_capacity(RUNS);
-    for _ in 0..RUNS {
-        let mut command = Command::new(&arguments.moonhook);
-        command.arg("check").args(options).arg("--json").arg(script);
+fn command(arguments: &Arguments, options: &[&str], script: &Path) -> Command {
+    let mut command = Command::new(&arguments.moonhook);
+    command.arg("check").args(options).arg("--json").arg(script);
+    command
+}
+
+/// Of the chain with two levels. The first run has its programs compiled, and does not count.
+fn chain(arguments: &Arguments, builder: &Builder) -> Result<Vec<Value>, Error> {
+    let script = arguments.examples.join("ddos_two_levels.eclat");
+    let command = || {
+        let mut command = builder.moonhook("check");
+        command.arg("--json").arg(&script);
+        command
+    };
+    process::run(&mut command())?;
+    check(command)
+}
+
+/// What `moonhook check --json` says, each time.
+fn check(command: impl Fn() -> Command) -> Result<Vec<Value>, Error> {
+    let run = |_| {
+        let mut command = command();
         let output = process::run(&mut command)?;
-        let times: Option<f64> =
-            serde_json::from_str(&output).ok().as_ref().and_then(|report| sum(find(report, "timings_us")?));
-        let no_times = || Error::Peer {
-            contestant: process::shown(&command),
-            message: "its answer has no `timings_us`".into(),
-        };
-        samples.push(times.ok_or_else(no_times)? / 1000.0);
-    }
-    Ok(Cost::of(&samples))
+        serde_json::from_str(&output)
+            .map_err(|error| Error::Peer { contestant: process::shown(&command), message: error.to_string() })
+    };
+    (0..RUNS).map(run).collect()
+}
+
+/// In ms: what its stages took.
+fn times(reports: &[Value]) -> Result<Cost, Error> {
+    let times = |report| Some(sum(find(report, "timings_us")?)? / 1000.0);
+    let samples: Option<Vec<f64>> = reports.iter().map(times).collect();
+    Ok(Cost::of(&samples.ok_or_else(|| missing("timings_us"))?))
+}
+
+/// How many instructions the verifier has walked.
+fn verified(reports: &[Value]) -> Result<u64, Error> {
+    const NAME: &str = "verified_instructions";
+    reports.last().and_then(|report| find(report, NAME)?.as_u64()).ok_or_else(|| missing(NAME))
+}
+
+fn missing(what: &str) -> Error {
+    Error::Peer { contestant: "moonhook check".into(), message: format!("its answer has no `{what}`") }
 }
 
 /// The first value under `key`, at any depth.

@@ -7,8 +7,10 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::composition::Composition;
 use crate::error::Error;
-use crate::results::{ContestantResult, Results, WorkResult};
+use crate::machine::Machine;
+use crate::results::{ContestantResult, RECORDED_FLOOR, Results, WorkResult};
 use crate::works::Role;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -40,11 +42,13 @@ const LEGEND: [(i32, &str, RGBColor); 4] = [
 
 /// The plot as SVG text.
 pub fn draw(results: &Results) -> Result<String, Error> {
-    let height = HEADER + results.works.iter().map(panel_height).sum::<i32>() + 10;
+    let composition = results.composition.iter().map(Composition::as_work);
+    let works: Vec<WorkResult> = results.works.iter().cloned().chain(composition).collect();
+    let height = HEADER + works.iter().map(panel_height).sum::<i32>() + 10;
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, (WIDTH, height as u32)).into_drawing_area();
-        draw_all(&area, results).map_err(|error| Error::Plot(error.to_string()))?;
+        draw_all(&area, &results.machine, &works).map_err(|error| Error::Plot(error.to_string()))?;
         area.present().map_err(|error| Error::Plot(error.to_string()))?;
     }
     Ok(svg)
@@ -52,10 +56,9 @@ pub fn draw(results: &Results) -> Result<String, Error> {
 
 type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
-fn draw_all<'a>(area: &Area<'a>, results: &Results) -> Drawn<'a> {
+fn draw_all<'a>(area: &Area<'a>, machine: &Machine, works: &[WorkResult]) -> Drawn<'a> {
     area.fill(&WHITE)?;
     text(area, "ns per packet (median)", (16, 18), 19, &INK, HPos::Left)?;
-    let machine = &results.machine;
     let subtitle = format!("{}, {}, {}", machine.processor, machine.kernel, machine.date);
     text(area, &subtitle, (16, 40), 13, &FAINT, HPos::Left)?;
     let note = "a scale for each work; bars with a gap are cut";
@@ -65,7 +68,7 @@ fn draw_all<'a>(area: &Area<'a>, results: &Results) -> Drawn<'a> {
         text(area, name, (x + 18, 18), 13, &INK, HPos::Left)?;
     }
     let mut top = HEADER;
-    for work in &results.works {
+    for work in works {
         draw_panel(area, work, top)?;
         top += panel_height(work);
     }
@@ -84,6 +87,12 @@ fn panel_height(work: &WorkResult) -> i32 {
 
 fn draw_panel<'a>(area: &Area<'a>, work: &WorkResult, top: i32) -> Drawn<'a> {
     text(area, &work.title, (16, top + 14), 16, &INK, HPos::Left)?;
+    if let [recorded, ..] = work.recorded[..] {
+        let note = format!(
+            "HIKe's virtual machine, as recorded: {recorded:.0}, with a floor of {RECORDED_FLOOR:.0}"
+        );
+        text(area, &note, (WIDTH as i32 - 16, top + 14), 12, &FAINT, HPos::Right)?;
+    }
     area.draw(&PathElement::new([(16, top + 26), (WIDTH as i32 - 16, top + 26)], FLOOR))?;
     let scale = Scale::of(work);
     let mut y = top + TITLE;
@@ -125,7 +134,7 @@ fn colour(role: Role) -> RGBColor {
     match role {
         Role::Moonhook => MOONHOOK,
         Role::Floor => FLOOR,
-        Role::Reference | Role::Other => C,
+        Role::Reference | Role::Other | Role::VirtualMachine => C,
         Role::Interpreter | Role::UserSpace => LUA,
     }
 }
@@ -178,6 +187,7 @@ mod tests {
             title: "work".into(),
             at_most: Some(1.0),
             faster: 10.0,
+            recorded: Vec::new(),
             cases: vec!["frame".into()],
             contestants: vec![contestant(Role::Reference, 100.0), contestant(Role::Interpreter, 5000.0)],
         };

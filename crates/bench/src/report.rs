@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::results::{LEAST_NET, Results, WorkResult};
+use crate::composition::{self, Composition};
+use crate::hike;
+use crate::results::{LEAST_NET, RECORDED_FLOOR, Results, WorkResult};
 use crate::works::Role;
 
 pub fn markdown(results: &Results) -> String {
@@ -27,10 +29,21 @@ fn write(text: &mut String, results: &Results) -> std::fmt::Result {
         writeln!(text, "| {} | {} | {} | {verdict} |", target.what, target.wanted, target.measured)?;
     }
     writeln!(text, "\n{}", explanation())?;
+    if results.works.iter().any(|work| !work.recorded.is_empty()) && hike::folder().is_none() {
+        writeln!(
+            text,
+            "\n{} takes no part: `{}` names no folder with checkouts.",
+            hike::TITLE,
+            hike::VARIABLE
+        )?;
+    }
     for work in &results.works {
         write_work(text, work)?;
     }
-    Ok(())
+    match &results.composition {
+        Some(composition) => write_composition(text, composition),
+        None => Ok(()),
+    }
 }
 
 fn write_work(text: &mut String, work: &WorkResult) -> std::fmt::Result {
@@ -50,6 +63,39 @@ fn write_work(text: &mut String, work: &WorkResult) -> std::fmt::Result {
             write!(row, " {:.1} ({:.1}–{:.1}) | {net:.1} | {ratio} |", cost.median, cost.min, cost.max)?;
         }
         writeln!(text, "{row}")?;
+    }
+    write_recorded(text, work)
+}
+
+/// HIKe's virtual machine, which takes no part.
+fn write_recorded(text: &mut String, work: &WorkResult) -> std::fmt::Result {
+    if work.recorded.is_empty() {
+        return Ok(());
+    }
+    let mut row = format!("| {}, as recorded |", hike::TITLE);
+    for case in 0..work.cases.len() {
+        match work.recorded.get(case) {
+            Some(recorded) => write!(row, " {recorded:.0} | {:.0} | – |", recorded - RECORDED_FLOOR)?,
+            None => row.push_str(" – | – | – |"),
+        }
+    }
+    writeln!(text, "{row}")
+}
+
+fn write_composition(text: &mut String, composition: &Composition) -> std::fmt::Result {
+    let floor = composition.floor.median;
+    writeln!(text, "\n## {}\n\nThe floor is {floor:.1} ns.\n", composition::TITLE)?;
+    writeln!(
+        text,
+        "| null programs | Moonhook | net | each | C, one program | net |\n|---:|---|---:|---:|---|---:|"
+    )?;
+    for row in &composition.rows {
+        let (ours, c) = (row.moonhook, row.c);
+        // What C has as well is the classifier.
+        let each = (ours.median - c.median) / row.programs as f64;
+        write!(text, "| {} | {:.1} ({:.1}–{:.1}) |", row.programs, ours.median, ours.min, ours.max)?;
+        write!(text, " {:.1} | {each:.2} |", ours.median - floor)?;
+        writeln!(text, " {:.1} ({:.1}–{:.1}) | {:.1} |", c.median, c.min, c.max, c.median - floor)?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::composition::Composition;
 use crate::machine::Machine;
 use crate::rounds::Cost;
 use crate::works::Role;
@@ -9,27 +10,39 @@ use crate::works::Role;
 /// Costs above the floor below this many ns are not told apart from it: the floor itself varies by as much.
 pub const LEAST_NET: f64 = 3.0;
 
+/// What an empty program took where HIKe's virtual machine was measured, in ns per packet.
+pub const RECORDED_FLOOR: f64 = 26.0;
+/// What Moonhook may cost above the floor, as a multiple of what that machine costs above its own.
+const OF_VIRTUAL_MACHINE: f64 = 0.5;
+
+/// Of a chain with two levels of DDoS mitigation.
+const MOST_VERIFIED: u64 = 2_000;
+
 #[derive(Serialize)]
 pub struct Results {
     pub machine: Machine,
     pub works: Vec<WorkResult>,
+    /// What each program of a chain costs; None when that was not measured.
+    pub composition: Option<Composition>,
     /// Compile times and memory; None when they were not measured.
     pub tool: Option<ToolResult>,
 }
 
 /// Costs are in ns per packet, the floor included.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct WorkResult {
     pub title: String,
     /// What Moonhook may cost, as a multiple of what the reference costs; None where that is no target.
     pub at_most: Option<f64>,
     /// How many times faster than the interpreter Moonhook must be, where there is one.
     pub faster: f64,
+    /// Of HIKe's virtual machine, for the first cases: figures of another run ([`RECORDED_FLOOR`]).
+    pub recorded: Vec<f64>,
     pub cases: Vec<String>,
     pub contestants: Vec<ContestantResult>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct ContestantResult {
     pub title: String,
     pub role: Role,
@@ -44,6 +57,9 @@ pub struct ToolResult {
     /// ms, without and with loading into the kernel.
     pub compile: Cost,
     pub compile_and_load: Cost,
+    /// ms of a chain's script into the kernel, its programs being compiled already; and how many instructions the verifier walks.
+    pub chain: Cost,
+    pub chain_verified: u64,
     /// KiB, of `moonhook run` with 10,000 names.
     pub resident: u64,
     pub resident_peak: u64,
@@ -64,6 +80,7 @@ impl Results {
 
     pub fn targets(&self) -> Vec<Target> {
         let mut targets: Vec<Target> = self.works.iter().flat_map(WorkResult::targets).collect();
+        targets.extend(self.composition.iter().flat_map(Composition::targets));
         targets.extend(self.tool.iter().flat_map(ToolResult::targets));
         targets
     }
@@ -95,6 +112,12 @@ impl WorkResult {
             if let Some(interpreter) = self.of(Role::Interpreter) {
                 targets.push(self.against_interpreter(&what, case, moonhook, interpreter));
             }
+            if let Some(recorded) = self.recorded.get(case) {
+                targets.push(self.against_recorded(&what, case, moonhook, *recorded));
+                if let Some(machine) = self.of(Role::VirtualMachine) {
+                    targets.push(self.against_reference(&what, case, OF_VIRTUAL_MACHINE, moonhook, machine));
+                }
+            }
         }
         targets
     }
@@ -123,6 +146,23 @@ impl WorkResult {
         }
     }
 
+    fn against_recorded(
+        &self,
+        what: &str,
+        case: usize,
+        moonhook: &ContestantResult,
+        recorded: f64,
+    ) -> Target {
+        let net = self.net(moonhook, case) / (recorded - RECORDED_FLOOR);
+        let raw = moonhook.costs[case].median / recorded;
+        Target {
+            what: what.into(),
+            wanted: format!("≤ {OF_VIRTUAL_MACHINE} × HIKe's virtual machine, as recorded"),
+            measured: format!("{net:.2} × ({raw:.2} × with the floors)"),
+            met: net <= OF_VIRTUAL_MACHINE,
+        }
+    }
+
     /// Moonhook's cost above the floor counts, but not less than [`LEAST_NET`].
     fn against_interpreter(
         &self,
@@ -145,16 +185,27 @@ impl WorkResult {
 
 impl ToolResult {
     fn targets(&self) -> Vec<Target> {
-        let times = [("compile", self.compile, 5.0), ("compile and load", self.compile_and_load, 20.0)];
+        let lines = |what: &str| format!("{what} a script of {} lines", self.lines);
+        let times = [
+            (lines("compile"), self.compile, 5.0),
+            (lines("compile and load"), self.compile_and_load, 20.0),
+            ("load the chain of two levels, its programs compiled".into(), self.chain, 30.0),
+        ];
         let mut targets: Vec<Target> = times
             .into_iter()
             .map(|(what, cost, limit)| Target {
-                what: format!("{what} a script of {} lines", self.lines),
+                what,
                 wanted: format!("≤ {limit} ms"),
                 measured: format!("{:.2} ms", cost.median),
                 met: cost.median <= limit,
             })
             .collect();
+        targets.push(Target {
+            what: "instructions of the chain of two levels that the verifier walks".into(),
+            wanted: format!("≤ {MOST_VERIFIED}"),
+            measured: self.chain_verified.to_string(),
+            met: self.chain_verified <= MOST_VERIFIED,
+        });
         let mib = |kib: u64| kib as f64 / 1024.0;
         targets.push(Target {
             what: "resident memory of `moonhook run`, 10,000 names".into(),
@@ -180,6 +231,7 @@ mod tests {
             title: "work".into(),
             at_most: Some(1.25),
             faster: 10.0,
+            recorded: Vec::new(),
             cases: vec!["frame".into()],
             contestants: vec![
                 contestant(Role::Floor, 30.0),

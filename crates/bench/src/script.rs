@@ -39,13 +39,13 @@ impl ScriptProgram {
         })
     }
 
-    /// Puts entries (keys and values) into the shared table whose map is `map`: an object only describes it.
-    pub fn fill(&self, map: &str, entries: &[(Vec<u8>, [u8; 8])]) -> Result<(), Error> {
+    /// Puts entries (keys and values) into a map that packets do not fill: an object only describes it.
+    pub fn fill<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, map: &str, entries: &[(K, V)]) -> Result<(), Error> {
         for (program, (key, value)) in
             self.instances.iter().flat_map(|program| entries.iter().map(move |entry| (program, entry)))
         {
             program
-                .map_update(map, key, value)
+                .map_update(map, key.as_ref(), value.as_ref())
                 .map_err(|error| Error::Peer { contestant: self.path.clone(), message: error.to_string() })?;
         }
         Ok(())

@@ -19,6 +19,7 @@ pub fn all() -> Vec<Work> {
             list_file: Some("blocklist.txt"),
             list: lists::names(1),
             table: None,
+            chain: None,
             cases: sni_cases(),
             peers: const {
                 &[
@@ -37,6 +38,7 @@ pub fn all() -> Vec<Work> {
             list_file: Some("blocklist.txt"),
             list: lists::names(10_000),
             table: None,
+            chain: None,
             cases: sni_cases(),
             peers: const {
                 &[
@@ -56,6 +58,7 @@ pub fn all() -> Vec<Work> {
             list_file: Some("agents.txt"),
             list: lists::agents(),
             table: None,
+            chain: None,
             cases: vec![
                 case("listed", frames::http_get(Some(LISTED_AGENT)), DROP),
                 case("unlisted", frames::http_get(Some(UNLISTED_AGENT)), PASS),
@@ -90,6 +93,7 @@ pub fn all() -> Vec<Work> {
             list_file: None,
             list: Vec::new(),
             table: None,
+            chain: None,
             cases: vec![
                 case("long", frames::udp(LENGTH_CHECK_PORT, 300), DROP),
                 case("short", frames::udp(LENGTH_CHECK_PORT, 100), PASS),

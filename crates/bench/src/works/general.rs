@@ -64,6 +64,7 @@ fn same_text(title: &'static str, script: &'static str, cases: Vec<Case>, peers:
         list_file: None,
         list: Vec::new(),
         table: None,
+        chain: None,
         cases,
         peers,
     }

@@ -1,5 +1,6 @@
 //! The works that are measured, and who takes part in each: one row per work.
 
+pub mod composed;
 mod expanded;
 mod general;
 mod shared;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::contestant::{Contestant, DROP, PASS};
 use crate::error::Error;
 use crate::frames;
+use crate::hike;
 use crate::kernel::KernelProgram;
 use crate::lists::{self, ONE_NAME, UNLISTED_NAME};
 use crate::luajit::LuaJit;
@@ -29,6 +31,8 @@ pub struct Work {
     pub list: Vec<String>,
     /// The script's shared table that has the list's items as keys, in every contestant; none if the list is in the code.
     pub table: Option<&'static str>,
+    /// For a script of eCLAT: what its programs need.
+    pub chain: Option<Chain>,
     pub cases: Vec<Case>,
     pub peers: &'static [Peer],
 }
@@ -40,6 +44,23 @@ pub enum Home {
     Examples,
     /// bench/scripts/: the Lua peers run the same text.
     Bench,
+}
+
+/// Of a chain of programs in C.
+pub struct Chain {
+    /// Entries of the programs' maps, in every contestant.
+    pub entries: Vec<MapEntry>,
+    /// What HIKe's virtual machine was seen to take for the same, in ns per packet with a floor of [`crate::results::RECORDED_FLOOR`]; one for each of
+    /// the first cases.
+    pub recorded: &'static [f64],
+    /// The same for that machine.
+    pub hike: hike::Chain,
+}
+
+pub struct MapEntry {
+    pub map: &'static str,
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
 }
 
 /// A frame and what is right about it.
@@ -59,6 +80,8 @@ pub enum Role {
     Reference,
     /// The interpreter that Moonhook must be faster than, by [`Work::faster`].
     Interpreter,
+    /// HIKe's, which runs a chain.
+    VirtualMachine,
     /// Other C, shown for comparison.
     Other,
     /// Other Lua, shown for comparison.
@@ -77,8 +100,17 @@ pub struct Peer {
 #[derive(Clone, Copy)]
 enum Implementation {
     C(Fill),
+    /// The programs of a chain in one C program: bench/c, with what packages are compiled with.
+    Unit,
     Puc,
     LuaJit,
+}
+
+/// A C source by its name without extension.
+pub enum Source {
+    Alone(&'static str),
+    /// It includes programs of packages.
+    Unit(&'static str),
 }
 
 /// How the list gets into a C program's map.
@@ -98,10 +130,21 @@ const fn peer(title: &'static str, role: Role, kind: Implementation, source: &'s
 
 /// All works, in the order of the table.
 pub fn all() -> Vec<Work> {
-    [expanded::all(), shared::all(), general::all()].into_iter().flatten().collect()
+    [expanded::all(), shared::all(), composed::all(), general::all()].into_iter().flatten().collect()
 }
 
 impl Work {
+    /// Of its chain.
+    pub fn entries(&self) -> &[MapEntry] {
+        self.chain.as_ref().map_or(&[], |chain| &chain.entries)
+    }
+
+    /// The script's file.
+    pub fn file_name(&self) -> String {
+        let extension = if self.chain.is_some() { "eclat" } else { "lua" };
+        format!("{}.{extension}", self.script)
+    }
+
     /// The file name of the compiled script: `sni_filter-10000.bpf.o`, with the length of the list if there is one.
     pub fn object_name(&self) -> String {
         match self.list_file {
@@ -141,9 +184,13 @@ pub struct Places<'a> {
 }
 
 impl Peer {
-    /// The name of the C source in bench/c, for a peer that has one.
-    pub fn c_source(&self) -> Option<&'static str> {
-        matches!(self.kind, Implementation::C(_)).then_some(self.source)
+    /// The C source in bench/c, for a peer that has one.
+    pub fn c_source(&self) -> Option<Source> {
+        match self.kind {
+            Implementation::C(_) => Some(Source::Alone(self.source)),
+            Implementation::Unit => Some(Source::Unit(self.source)),
+            Implementation::Puc | Implementation::LuaJit => None,
+        }
     }
 
     pub fn start(&self, work: &Work, places: &Places) -> Result<Box<dyn Contestant>, Error> {
@@ -153,6 +200,14 @@ impl Peer {
                 let path = places.objects.join(format!("{}.bpf.o", self.source));
                 let program = KernelProgram::load(&path, &frames)?;
                 fill.apply(&program, work)?;
+                Box::new(program)
+            }
+            Implementation::Unit => {
+                let path = places.objects.join(format!("{}.bpf.o", self.source));
+                let program = KernelProgram::load(&path, &frames)?;
+                for MapEntry { map, key, value } in work.entries() {
+                    program.fill(map, &[(key, value)])?;
+                }
                 Box::new(program)
             }
             Implementation::Puc => {

@@ -37,6 +37,7 @@ fn work(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'st
         list_file: None,
         list: Vec::new(),
         table: None,
+        chain: None,
         cases,
         peers,
     }
