@@ -52,7 +52,7 @@ pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError, Refused};
 pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given};
 pub use crate::freeze::Base;
-pub use crate::functions::raising;
+pub use crate::functions::{OVER, raising};
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
