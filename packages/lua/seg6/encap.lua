@@ -14,7 +14,9 @@ local function bytes(text)
   text = ip_addresses.parse(text)
   assert(text and text:find(":", 1, true), "IPv6 address expected")
   -- Of an address that has one of IPv4 in it (::ffff:192.0.2.1), the last two groups are written as that.
-  text = text:gsub("(%d+)%.(%d+)%.(%d+)%.(%d+)$", function(a, b, c, d) return ("%x:%x"):format(a << 8 | b, c << 8 | d) end)
+  text = text:gsub("(%d+)%.(%d+)%.(%d+)%.(%d+)$", function(a, b, c, d)
+    return ("%x:%x"):format(tonumber(a) << 8 | tonumber(b), tonumber(c) << 8 | tonumber(d))
+  end)
   local front, back = text:match "^(.-)::(.*)$"
   local function groups(part)
     return (part:gsub("(%x+):?", function(digits) return string.pack(">I2", tonumber(digits, 16)) end))
