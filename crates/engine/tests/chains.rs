@@ -49,7 +49,9 @@ fn within(depth: usize, block: &str, line: &str) -> String {
 /// So many arms of one `if`.
 fn arms(count: usize) -> String {
     let arms: String = (0..count).map(|number| format!("  elif n == {number}: n += {number}\n")).collect();
-    format!("def main():\n  u64: n = Packet.readU32(0)\n  if n > 700000: pass\n{arms}  Packet.writeU64(0, n)\n")
+    format!(
+        "def main():\n  u64: n = Packet.readU32(0)\n  if n > 700000: pass\n{arms}  Packet.writeU64(0, n)\n"
+    )
 }
 
 /// Chains that call one another, with a sum of so many operators around each call.
