@@ -1,4 +1,5 @@
-/* A loader: starts the chain that entry 0 of the map `chains` names for every packet. While there is no such chain, all pass. */
+/* A loader: starts the chain that entry 0 of the map `chains` names, for every packet. While there is 0, all pass; packets for a number that no
+ * chain has are aborted (XDP_ABORTED). */
 #include "../frame.h"
 
 bpf_map(chains, ARRAY, __u32, __u32, 1);

@@ -1,5 +1,5 @@
-/* A loader: starts the chain that entry 0 of the map `chains` names for packets of IPv4. All else passes, and so does everything while there is no
- * such chain. */
+/* A loader: starts the chain that entry 0 of the map `chains` names, for packets of IPv4. All else passes, and everything does while there is 0;
+ * packets of IPv4 for a number that no chain has are aborted (XDP_ABORTED). */
 #include "../frame.h"
 
 bpf_map(chains, ARRAY, __u32, __u32, 1);

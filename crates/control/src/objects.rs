@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct KernelMaps(BTreeMap<(usize, usize), TableMap>);
 
 impl KernelMaps {
-    /// The maps of a program that was made of the module. What has no entries to look up is not among them.
+    /// The maps of a program that was made of the module: all that its objects have.
     ///
     /// # Errors
     /// `Install` where a map is not to be had.
@@ -75,8 +75,8 @@ impl MapsOfObjects for KernelMaps {
     }
 
     fn delete(&mut self, map: (usize, usize), key: &[u8]) -> Result<bool, String> {
-        // Elements of arrays stay, and the kernel says so.
-        Ok(self.map(map)?.delete(key).is_ok())
+        // Whether there was one does not matter. Arrays, whose elements stay, are never asked.
+        self.map(map)?.delete(key).map(|_| true).map_err(said)
     }
 
     fn keys(&mut self, map: (usize, usize)) -> Result<Vec<Vec<u8>>, String> {

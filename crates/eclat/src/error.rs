@@ -32,7 +32,7 @@ pub enum SyntaxErrorKind {
     Unexpected { found: String, expected: &'static str },
     #[error("a chain takes no more than {most} parameters")]
     Parameters { most: usize },
-    #[error("the expression is nested too deeply")]
+    #[error("the line is nested too deeply")]
     TooDeep,
     #[error("'{text}' stands outside of chains")]
     Outside { text: &'static str },
@@ -77,7 +77,9 @@ impl SyntaxErrorKind {
             }
             SyntaxErrorKind::Unexpected { .. } => "see the grammar in docs/eclat.md",
             SyntaxErrorKind::Parameters { .. } => "put what belongs together into one number",
-            SyntaxErrorKind::TooDeep => "give parts of it to variables",
+            SyntaxErrorKind::TooDeep => {
+                "give parts of expressions to variables, and inner blocks to other chains"
+            }
             SyntaxErrorKind::Outside { .. } => "put it into a chain: `def name():` and a block",
         }
     }
@@ -149,6 +151,8 @@ pub enum CheckErrorKind {
     Useless,
     #[error("the chain '{chain}' calls itself")]
     Recursive { chain: String },
+    #[error("the chain '{chain}' is nested too deeply with those that it calls")]
+    TooDeep { chain: String },
     #[error("the step of `range` is a number other than 0")]
     Step,
 }
@@ -179,6 +183,9 @@ impl CheckErrorKind {
             CheckErrorKind::NoMode { .. } => "write 'xdp', 'xdpgeneric' or 'xdpdrv'",
             CheckErrorKind::Useless => "call a program or a chain, or assign the value to a variable",
             CheckErrorKind::Recursive { .. } => "repeat with `while` or `for`",
+            CheckErrorKind::TooDeep { .. } => {
+                "let a chain call others one after another, or give parts of expressions to variables"
+            }
             CheckErrorKind::Step => "write the step as a number: `range(10, 0, -1)`",
         }
     }
@@ -200,6 +207,7 @@ impl CheckErrorKind {
             | CheckErrorKind::Useless => "MH0309",
             CheckErrorKind::NoMap { .. } => "MH0310",
             CheckErrorKind::Recursive { .. } => "MH0311",
+            CheckErrorKind::TooDeep { .. } => "MH0304",
         }
     }
 }

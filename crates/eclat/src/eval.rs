@@ -13,7 +13,8 @@ pub trait Machine {
     /// Why a chain has ended before its last line.
     type End;
 
-    /// The line at that place of the script is about to run, or its next turn.
+    /// The line at that place of the script is about to run, or its next turn, its next condition, or what is behind a chain
+    /// that it has called.
     fn step(&mut self, at: At) -> Result<(), Self::End>;
     /// `bits` from an offset of the packet, the first byte being the highest.
     fn read(&mut self, offset: u64, bits: u32) -> Result<u64, Self::End>;
@@ -73,14 +74,27 @@ impl<M: Machine> Frame<'_, M> {
                     None
                 }
                 LineKind::Return(value) => Some(value.as_ref().map_or(Ok(0), |value| self.value(value))?),
-                LineKind::If { condition, then, otherwise } => {
-                    let lines = if self.value(condition)? != 0 { then } else { otherwise };
+                LineKind::If { arms, otherwise } => {
+                    let lines = self.chosen(arms)?.unwrap_or(otherwise);
                     self.lines(lines)?
                 }
                 LineKind::While { condition, body } => self.repeat(condition, body)?,
             };
             if returned.is_some() {
                 return Ok(returned);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The block of the first condition that holds.
+    fn chosen<'l>(&mut self, arms: &'l [(Value, Vec<Line>)]) -> Result<Option<&'l [Line]>, M::End> {
+        for (number, (condition, lines)) in arms.iter().enumerate() {
+            if number > 0 {
+                self.machine.step(condition.at)?;
+            }
+            if self.value(condition)? != 0 {
+                return Ok(Some(lines));
             }
         }
         Ok(None)
@@ -119,15 +133,19 @@ impl<M: Machine> Frame<'_, M> {
                 let numbers = [self.value(&both[0])?, self.value(&both[1])?];
                 computed(*operator, both[0].ty, numbers)
             }
-            ValueKind::Call(callee, arguments) => self.call(*callee, arguments)?,
+            ValueKind::Call(callee, arguments) => self.call(*callee, arguments, value.at)?,
         };
         Ok(filled(number, value.ty))
     }
 
-    fn call(&mut self, callee: Callee, arguments: &[Value]) -> Result<u64, M::End> {
+    fn call(&mut self, callee: Callee, arguments: &[Value], at: At) -> Result<u64, M::End> {
         let numbers = arguments.iter().map(|argument| self.value(argument)).collect::<Result<Vec<_>, _>>()?;
         match (callee, numbers.as_slice()) {
-            (Callee::Chain(number), _) => run(self.chains, number, &numbers, self.machine),
+            (Callee::Chain(number), _) => {
+                let given = run(self.chains, number, &numbers, self.machine)?;
+                self.machine.step(at)?;
+                Ok(given)
+            }
             (Callee::Program(number), _) => self.machine.call(number, &numbers),
             (Callee::Map(read), key) => self.machine.map(read, key),
             (Callee::Read(bits), [offset, ..]) => self.machine.read(*offset, bits),

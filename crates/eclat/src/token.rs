@@ -138,11 +138,13 @@ impl Scanner {
             let width = text[..at.column].chars().map(|c| if c == '\t' { TAB } else { 1 }).sum();
             self.dedent_to(width, at)?;
         }
+        let trimmed = text.trim_end();
+        let continuation = trimmed.ends_with('\\').then(|| trimmed.len() - 1);
         while let Some(rest) = text.get(at.column..).filter(|rest| !rest.is_empty()) {
             if rest.starts_with('#') {
                 break;
             }
-            if rest.trim_end() == "\\" {
+            if continuation == Some(at.column) {
                 self.continues = true;
                 return Ok(());
             }
@@ -305,6 +307,24 @@ mod tests {
             ("f(1,\n 2", SyntaxErrorKind::Unclosed),
         ] {
             assert_eq!(tokens(source).unwrap_err().kind, kind, "{source}");
+        }
+    }
+
+    /// A longer text takes longer in proportion, whatever it is made of.
+    #[test]
+    fn all_words_are_read_once() {
+        let time = |(first, line): (&str, &str), bytes: usize| {
+            let source = first.to_string() + &line.repeat(bytes / line.len());
+            let begun = std::time::Instant::now();
+            let _ = tokens(&source);
+            begun.elapsed().as_secs_f64()
+        };
+        for parts in [("a", " "), ("", "a "), ("", "a=1;"), ("", "    a\n"), ("f(", "\\ \n 1,"), ("a='", "b")]
+        {
+            // What disturbs makes it longer, never shorter.
+            let least = |bytes| (0..3).map(|_| time(parts, bytes)).fold(f64::INFINITY, f64::min);
+            let ratio = least(1 << 20) / least(1 << 16);
+            assert!(ratio < 100.0, "{parts:?}: 16 times as much text takes {ratio} times as long");
         }
     }
 }

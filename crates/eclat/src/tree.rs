@@ -114,9 +114,9 @@ pub enum LineKind {
     /// What the call gives is not wanted.
     Call(Value),
     Return(Option<Value>),
+    /// Conditions with their blocks, and what is done if none holds. They are asked in their order, and there can be very many.
     If {
-        condition: Value,
-        then: Vec<Line>,
+        arms: Vec<(Value, Vec<Line>)>,
         otherwise: Vec<Line>,
     },
     /// The last lines of the body are done before the condition is asked again.

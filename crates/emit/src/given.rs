@@ -45,12 +45,16 @@ pub fn code(function: &str, given: &Given) -> Result<Code, EmitError> {
     Ok(Code { words, offset: 0, stack })
 }
 
-/// The code with ends in the place of the calls in `starts`. What follows stays reached, as far as the kernel sees before it looks at values
+/// The code with ends in the place of the calls in `starts`; its other ends give no number that one of these gives. What follows stays reached, as far as the kernel sees before it looks at values
 /// (`check_cfg`, kernel/bpf/verifier.c), which takes no code that is not.
 fn with_ends(words: &[CodeWord], starts: &[usize]) -> Option<Vec<CodeWord>> {
     let mut lines = Lines::of(words);
     let items = std::mem::take(&mut lines.items);
     for (index, item) in items.into_iter().enumerate() {
+        if item.word.word.code == isa::exit().code {
+            end_without_start(&mut lines, item);
+            continue;
+        }
         if !starts.contains(&index) {
             lines.items.push(item);
             continue;
@@ -71,6 +75,18 @@ fn with_ends(words: &[CodeWord], starts: &[usize]) -> Option<Vec<CodeWord>> {
         lines.place(behind, exit);
     }
     lines.join()
+}
+
+/// Ends a function: 32 bits that would start a chain become 0, which is no verdict but that of packets that are aborted (`XDP_ABORTED`).
+fn end_without_start(lines: &mut Lines, end: Item) {
+    let here = |word: Word| CodeWord { word, loc: end.word.loc, reference: None };
+    let (asks, behind) = (lines.next_id(), lines.next_id());
+    let question = isa::jump_if(CompareOp::ULt, 0, Source::Imm(GivenReference::STARTS as i32), 0);
+    lines.items.push(Item { id: end.id, word: here(isa::mov32(0, 0)), to: None, is_there: true });
+    lines.items.push(Item { id: asks, word: here(question), to: Some(behind), is_there: true });
+    lines.add(here(isa::mov(0, Source::Imm(0))));
+    lines.place(behind, end.word);
+    lines.add(end.word);
 }
 
 /// Bytes below the frame pointer that a function uses as far as it shows, and whether it shows: addresses can be computed in ways that

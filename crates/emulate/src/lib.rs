@@ -1,7 +1,7 @@
 //! Functions of eBPF objects, run in user space over a packet in memory: what other compilers' programs do in the kernel, for the user tier.
 //!
 //! Reads objects as [`moonhook_link`] takes them apart. Arithmetic, memory, maps and helpers are as the kernel has them for XDP programs, on a machine
-//! with one CPU and no routes; what is not here is a [`Fault`] that says so. Unlike the verifier, it looks at a program only as it runs. Nothing in
+//! with one CPU. There are no routes, nobody hears what is sent to others, chance is the same each time; else, what is not here is a [`Fault`] that says so. Unlike the verifier, it looks at a program only as it runs. Nothing in
 //! an object or a packet makes it panic, run on for ever, or touch memory that the program has not been given.
 
 #![forbid(unsafe_code)]

@@ -4,10 +4,12 @@
 //! error that names object and symbol; nothing in a file makes the reader fail otherwise.
 
 mod error;
+mod exported;
 mod functions;
 mod lines;
 mod maps;
 mod object;
 
 pub use error::{LinkError, LinkErrorKind};
+pub use exported::{EXPORTS, PROGRAM};
 pub use object::{Data, Function, Line, Linkage, Map, Object, Reference, Target};

@@ -24,7 +24,11 @@ pub(crate) fn without_lines(lua: &Lua, text: &'static str) -> mlua::Result<Funct
     lua.load(&*stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()
 }
 
-/// Calls its upvalue, which returns `true` and its results or `false` and a message; raises the message with the script's line in front. As it is
+/// The message of an error behind which nothing more of a script runs. It is that of memory that ran out (`MEMERRMSG`, lgc.h), by which
+/// `lua_error` knows that no handler of `xpcall` is to be called.
+pub const OVER: &str = "not enough memory";
+
+/// Calls its upvalue, which returns `true` and its results or `false` and a message, or nil where the error is [`OVER`]; raises the message with the script's line in front. As it is
 /// a C function, the line is that of the call also where a function calls it in tail position.
 unsafe extern "C-unwind" fn raise(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls C functions with LUA_MINSTACK stack slots beyond the arguments; nothing here has a destructor.
@@ -35,6 +39,10 @@ unsafe extern "C-unwind" fn raise(state: *mut lua_State) -> c_int {
         ffi::lua_call(state, count, ffi::LUA_MULTRET);
         if ffi::lua_toboolean(state, 1) != 0 {
             return ffi::lua_gettop(state) - 1;
+        }
+        if ffi::lua_isnil(state, 1) != 0 {
+            ffi::lua_pushlstring(state, OVER.as_ptr().cast(), OVER.len());
+            ffi::lua_error(state)
         }
         ffi::luaL_where(state, 1);
         ffi::lua_pushvalue(state, 2);
@@ -51,6 +59,7 @@ where
     let raw = lua.create_function(move |lua, arguments: MultiValue| {
         let mut results = match body(lua, arguments) {
             Ok(results) => results,
+            Err(message) if message == OVER => return Ok(MultiValue::from_iter([Value::Nil])),
             Err(message) => {
                 let message = Value::String(lua.create_string(message)?);
                 return Ok(MultiValue::from_iter([Value::Boolean(false), message]));

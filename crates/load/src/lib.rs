@@ -53,7 +53,7 @@ pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError, Refused};
 pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given};
 pub use crate::freeze::Base;
-pub use crate::functions::raising;
+pub use crate::functions::{OVER, raising};
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
 pub use crate::modules::bpf::CALL_OBJECT;

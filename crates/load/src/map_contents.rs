@@ -13,7 +13,8 @@ pub const FIRST_CHAIN: u64 = 1;
 /// # Errors
 /// What does not fit, in words that follow "the key" or "the value".
 pub fn encode(types: &Types, (size, ty): (u32, Option<TypeId>), data: &[Datum]) -> Result<Vec<u8>, String> {
-    let mut writer = Writer { types, bytes: vec![0; size as usize], data, next: 0, depth: 0 };
+    let left = MOST_TYPES + data.len() * DEEPEST;
+    let mut writer = Writer { types, bytes: vec![0; size as usize], data, next: 0, depth: 0, left };
     match ty {
         Some(ty) => writer.put(ty, 0)?,
         None => writer.integer(0, size)?,
@@ -27,6 +28,9 @@ pub fn encode(types: &Types, (size, ty): (u32, Option<TypeId>), data: &[Datum]) 
 /// Types in types, at most: structures in files can be anything.
 const DEEPEST: usize = 16;
 
+/// Types that are looked at besides those of parts, at most: in files, structures without any parts can be very many.
+const MOST_TYPES: usize = 1000;
+
 /// Bytes of addresses: IPv4, MAC, IPv6.
 const ADDRESSES: [u32; 3] = [4, 6, 16];
 
@@ -37,6 +41,8 @@ struct Writer<'a> {
     /// The number of the next part.
     next: usize,
     depth: usize,
+    /// How many types may still be looked at.
+    left: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -48,10 +54,10 @@ impl<'a> Writer<'a> {
     }
 
     fn put(&mut self, ty: TypeId, offset: u32) -> Result<(), String> {
-        if self.depth == DEEPEST {
+        if self.depth == DEEPEST || self.left == 0 {
             return Err("has a type that is nested too deeply".into());
         }
-        self.depth += 1;
+        (self.depth, self.left) = (self.depth + 1, self.left - 1);
         let outcome = self.put_within(ty, offset);
         self.depth -= 1;
         outcome
@@ -156,7 +162,8 @@ fn mac(text: &str) -> Option<[u8; 6]> {
 mod tests {
     use super::*;
 
-    /// Types of C: `unsigned short`, `signed char`, an array of 16 bytes, and a structure of these.
+    /// Types of C: `unsigned short`, `signed char`, an array of 16 bytes, a structure of these; a structure of nothing, an array of very many,
+    /// and one that has itself in it without a name.
     fn types() -> Types {
         let strings = b"\0unsigned short\0signed char\0s\0a\0b\0c\0";
         let at = |name: &str| {
@@ -165,11 +172,14 @@ mod tests {
                 strings.windows(text.len() + 1).position(|part| part[0] == 0 && part[1..] == text[..]);
             found.map_or(0, |position| position as u32 + 1)
         };
-        let records: [&[u32]; 4] = [
+        let records: [&[u32]; 7] = [
             &[at("unsigned short"), 1 << 24, 2, 16],
             &[at("signed char"), 1 << 24, 1, 1 << 24 | 8],
             &[0, 3 << 24, 0, 2, 1, 16],
             &[at("s"), 4 << 24 | 3, 20, at("a"), 1, 0, at("b"), 2, 16, at("c"), 3, 24],
+            &[at("s"), 4 << 24, 0],
+            &[0, 3 << 24, 0, 5, 1, u32::MAX],
+            &[0, 4 << 24 | 1, 4, 0, 7, 0],
         ];
         let types: Vec<u8> = records.concat().iter().flat_map(|word| word.to_ne_bytes()).collect();
         let (length, names) = (types.len() as u32, strings.len() as u32);
@@ -211,6 +221,17 @@ mod tests {
         ] {
             let error = encoded(&data).unwrap_err();
             assert!(error.contains(problem), "{data:?}: {error}");
+        }
+    }
+
+    /// No verifier has looked at the types of a file.
+    #[test]
+    fn types_without_end_are_refused() {
+        for (ty, of_record) in [(6, "has no integers in it"), (7, "is nested too deeply")] {
+            let error = encode(&types(), (4, Some(TypeId(ty))), &[Datum::Number(1)]).unwrap_err();
+            assert_eq!(error, "has a type that is nested too deeply");
+            let error = crate::modules::bpf::parts_of(&types(), TypeId(ty)).unwrap_err();
+            assert_eq!(error, of_record);
         }
     }
 }

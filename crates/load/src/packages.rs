@@ -48,13 +48,16 @@ pub(crate) fn loader_of(object: &Object) -> Result<usize, Box<Diagnostic>> {
     only(object, is_loader, ("that the kernel could call for a packet", help))
 }
 
-/// The number of the function of an object that chains call: the one that is neither a part of another nor the kernel's to call.
+/// The number of the function of an object that chains call: the one that it exports. Of an object that exports none, it is the one that is
+/// neither a part of another nor the kernel's to call.
 ///
 /// # Errors
 /// There is none, or more than one.
 pub(crate) fn program_of(object: &Object) -> Result<usize, Box<Diagnostic>> {
-    let is_program = |(_, function): &(usize, &moonhook_link::Function)| {
-        function.section == TEXT && function.linkage == Linkage::Global
+    let exported = object.exported_programs();
+    let is_program = |(_, function): &(usize, &moonhook_link::Function)| match exported.as_slice() {
+        [] => function.section == TEXT && function.linkage == Linkage::Global,
+        names => names.contains(&function.name.as_str()),
     };
     let help = "let one function be the program, and the others `static` or `__weak`";
     only(object, is_program, ("that chains could call", help))

@@ -17,8 +17,8 @@
  *
  *     extern int moonhook_chain(struct xdp_md *ctx, __u32 chain);
  *
- * which the object lacks and whoever links it supplies. A number below 0 says that there is no such chain; the loader goes on then, as HIKe's
- * do, most of which drop the packet.
+ * which the object lacks and whoever links it supplies. A number below 0 lets the loader go on, as HIKe's do where they cannot begin a chain.
+ * Moonhook gives none: with that call the loader has ended, and the packet of a number that no chain has is aborted (XDP_ABORTED).
  *
  * What is exported is said by the types of variables in the section `.hike.exports`, for whoever reads BTF; they have no content:
  *

@@ -32,7 +32,8 @@ pub fn build(source: &Path, settings: &Settings<'_>) -> Result<Built, PackageErr
     }
     let compiler = compiler?;
     make_folder(settings.cache)?;
-    // In the cache, and not in a folder that all users share. It goes with all that is in it when this ends, however it ends.
+    // In the cache, and not in a folder that all users share. It goes with all that is in it when this ends, with an error or without; only a
+    // process that is killed leaves it.
     let scratch = tempfile::Builder::new().prefix(".build-").tempdir_in(settings.cache);
     let scratch = scratch.map_err(PackageError::file(settings.cache, "written to"))?;
     let place = |name: &str| scratch.path().join(name);

@@ -1,8 +1,8 @@
 //! Objects that were compiled before.
 //!
 //! Of each source with its settings the cache has a note, `KEY.note`: the compiler, the files that were read with what was in them, the
-//! object. While all of that is the same, the object is what the compiler would make. Objects are named by all that they were made of, so
-//! that none ever changes, whoever else writes to the cache.
+//! object. While all of that is the same, the object is what the compiler would make. Objects are named by all that they were made of: two
+//! processes that write one of the same name write what the same compiler has made of the same sources, and each writes it whole.
 
 use crate::clang::FLAGS;
 use crate::error::PackageError;

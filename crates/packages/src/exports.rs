@@ -2,9 +2,7 @@
 
 use crate::error::PackageError;
 use moonhook_btf::{Kind, Member, TypeId, Types};
-use moonhook_link::{Function, Linkage, Object};
-
-const SECTION: &str = ".hike.exports";
+use moonhook_link::{Function, Linkage, Object, PROGRAM};
 
 /// What an object has for chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,10 +36,9 @@ impl Exports {
         let loaders = object.functions.iter().enumerate().filter(|(_, function)| is_loader(function, types));
         let mut exports =
             Exports { loaders: loaders.map(|(number, _)| number).collect(), ..Exports::default() };
-        let section = types.find(SECTION, |kind| kind == Kind::Section);
-        for variable in section.map(|section| types.members(section)).unwrap_or_default() {
+        for variable in object.exports() {
             let name = variable.name;
-            if let Some(name) = name.strip_prefix("moonhook_program_") {
+            if let Some(name) = name.strip_prefix(PROGRAM) {
                 let function = object.function(name);
                 let found = function.zip(arguments(types, variable));
                 let (function, arguments) =

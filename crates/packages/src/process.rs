@@ -1,11 +1,13 @@
-//! Other programs, which run for a limited time and not longer than who waits for them.
+//! Other programs, which run for a limited time: who gives up waiting ends them. If this process is killed, they run on.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How a program has ended.
@@ -21,11 +23,11 @@ pub enum End {
 /// Between looks whether it has ended.
 const TURN: Duration = Duration::from_millis(5);
 
-/// What it has for putting away its files, once it is asked to end.
+/// What it has for putting away its files, once it is asked to end, and what others have that write to its outputs behind its end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Bytes of a program's words that are kept.
-const MOST_WORDS: u64 = 1 << 20;
+const MOST_WORDS: usize = 1 << 20;
 
 /// Runs a program, without input.
 ///
@@ -35,25 +37,46 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<End> {
     let deadline = Instant::now() + limit;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = Running { child: command.spawn()?, has_ended: false };
-    let words = [reader(running.child.stdout.take()), reader(running.child.stderr.take())];
+    let (out, err) = (Reader::of(running.child.stdout.take()), Reader::of(running.child.stderr.take()));
     let Some(status) = running.wait_until(deadline)? else { return Ok(End::TooLong) };
     if let Some(signal) = status.signal() {
         return Ok(End::Signal(signal));
     }
-    let words = words.map(|words| words.join().unwrap_or_default());
-    Ok(End::Exit { status, log: String::from_utf8_lossy(&words.concat()).into_owned() })
+    let end = Instant::now() + FAREWELL;
+    let words = [out.words(end), err.words(end)].concat();
+    Ok(End::Exit { status, log: String::from_utf8_lossy(&words).into_owned() })
 }
 
-/// What comes out of a pipe, which is emptied so that its writer is never held up.
-fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut words = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.by_ref().take(MOST_WORDS).read_to_end(&mut words);
-            let _ = io::copy(&mut pipe, &mut io::sink());
-        }
-        words
-    })
+/// What has come out of a pipe, which is emptied so that its writer is never held up.
+struct Reader {
+    words: Arc<Mutex<Vec<u8>>>,
+    /// Ends with the pipe.
+    reading: Receiver<()>,
+}
+
+impl Reader {
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Reader {
+        let words = Arc::new(Mutex::new(Vec::new()));
+        let (end, reading) = mpsc::channel();
+        let written = Arc::clone(&words);
+        thread::spawn(move || {
+            let _end: Sender<()> = end;
+            let Some(mut pipe) = pipe else { return };
+            let mut part = [0; 8192];
+            while let Ok(count @ 1..) = pipe.read(&mut part) {
+                let mut words = written.lock().unwrap_or_else(PoisonError::into_inner);
+                let kept = count.min(MOST_WORDS.saturating_sub(words.len()));
+                words.extend_from_slice(&part[..kept]);
+            }
+        });
+        Reader { words, reading }
+    }
+
+    /// The words up to the end of the pipe, or up to that moment: what a program has begun itself may have the pipe, too, and go on.
+    fn words(self, deadline: Instant) -> Vec<u8> {
+        let _ = self.reading.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        std::mem::take(&mut self.words.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// A program that ends with this value.
@@ -94,6 +117,7 @@ impl Drop for Running {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn shell(script: &str, limit: Duration) -> End {
         run(Command::new("sh").args(["-c", script]), limit).expect("there is a shell")
@@ -108,16 +132,44 @@ mod tests {
         assert_eq!((status.code(), log.as_str()), (Some(3), "out\nerr\n"));
         assert!(matches!(shell("kill -INT $$", Duration::from_secs(20)), End::Signal(2)));
         let begun = Instant::now();
-        assert!(matches!(shell("exec sleep 30", Duration::from_millis(50)), End::TooLong));
-        assert!(begun.elapsed() < FAREWELL, "{:?}", begun.elapsed());
-        // One that is asked to end puts its files away; one that does not listen is ended all the same.
+        assert!(matches!(shell("exec sleep 600", Duration::from_millis(50)), End::TooLong));
+        assert!(begun.elapsed() < Duration::from_secs(300), "{:?}", begun.elapsed());
+    }
+
+    /// Runs a script until it takes too long; with more time, if it had none to make this file.
+    fn too_long(script: &str, file: &Path) {
+        for limit in [300, 3_000, 30_000] {
+            assert!(matches!(shell(script, Duration::from_millis(limit)), End::TooLong), "{script}");
+            if file.exists() {
+                return;
+            }
+        }
+        panic!("{script}: it does not begin");
+    }
+
+    #[test]
+    fn programs_that_are_asked_to_end_put_their_files_away() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        let (path, limit) = (file.display(), Duration::from_millis(300));
-        let listens = format!("trap 'rm {path}; exit' TERM; touch {path}; while true; do sleep 0.01; done");
-        assert!(matches!(shell(&listens, limit), End::TooLong) && !file.exists());
-        let is_deaf = format!("trap '' TERM; touch {path}; while true; do sleep 0.01; done");
-        assert!(matches!(shell(&is_deaf, limit), End::TooLong) && file.exists());
+        let [file, begun] = ["file", "begun"].map(|name| folder.path().join(name));
+        let (path, ready) = (file.display(), begun.display());
+        let wait = "while true; do sleep 0.01; done";
+        too_long(&format!("trap 'rm {path}; exit' TERM; touch {path} {ready}; {wait}"), &begun);
+        assert!(!file.exists());
+        // One that does not listen is ended all the same.
+        std::fs::remove_file(&begun).unwrap();
+        too_long(&format!("trap '' TERM; touch {path} {ready}; {wait}"), &begun);
+        assert!(file.exists());
+    }
+
+    #[test]
+    fn programs_that_others_have_begun_are_not_waited_for() {
+        let begun = Instant::now();
+        let End::Exit { status, log } = shell("sleep 600 & echo $!", Duration::from_secs(20)) else {
+            panic!("it ends by itself")
+        };
+        let other = log.trim().parse().expect("a number");
+        kill(Pid::from_raw(other), Signal::SIGKILL).expect("it goes on");
+        assert!(status.success() && begun.elapsed() < Duration::from_secs(300), "{:?}", begun.elapsed());
     }
 
     #[test]
@@ -125,6 +177,6 @@ mod tests {
         let End::Exit { status, log } = shell("head -c 3000000 /dev/zero", Duration::from_secs(20)) else {
             panic!("it ends by itself")
         };
-        assert_eq!((status.code(), log.len()), (Some(0), MOST_WORDS as usize));
+        assert_eq!((status.code(), log.len()), (Some(0), MOST_WORDS));
     }
 }

@@ -71,7 +71,10 @@ pub fn spec(request: &v1::LoadRequest) -> Result<Spec, ServeError> {
     spec.check().map_err(wrong)?;
     let defines: Vec<(String, String)> = spec.define.clone().into_iter().collect();
     for v1::Source { name, text } in &request.scripts {
-        spec.complete(name, &moonhook_eclat::defined(text.clone(), &defines))?;
+        // What is wrong with a script, loading it tells.
+        if let Ok(text) = moonhook_eclat::defined(text.clone(), &defines, name) {
+            spec.complete(name, &text)?;
+        }
     }
     Ok(spec)
 }

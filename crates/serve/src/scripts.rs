@@ -255,7 +255,11 @@ fn spec_of(path: &Path) -> Result<Spec, ServeError> {
     let mut spec = Spec::read(&path.with_extension("toml"))?;
     let text = std::fs::read_to_string(path).map_err(ServeError::folder(path))?;
     let defines: Vec<(String, String)> = spec.define.clone().into_iter().collect();
-    spec.complete(&path.to_string_lossy(), &moonhook_eclat::defined(text, &defines))?;
+    let title = path.to_string_lossy();
+    // What is wrong with a script, loading it tells.
+    if let Ok(text) = moonhook_eclat::defined(text, &defines, &title) {
+        spec.complete(&title, &text)?;
+    }
     Ok(spec)
 }
 

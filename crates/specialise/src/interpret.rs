@@ -147,11 +147,12 @@ impl<'a> Context<'a> {
     }
 
     /// Code must not grow without bounds, nor may finding out what varies make it again and again.
-    fn check_growth(&mut self) -> Result<()> {
+    pub fn check_growth(&mut self) -> Result<()> {
         let values = self.code.function.value_count as usize;
         self.known.work.spent += 1 + values.saturating_sub(self.known.work.values);
         self.known.work.values = values;
-        if values > self.options.max_values {
+        // Lines of chains need not make values.
+        if values.max(self.known.work.lines) > self.options.max_values {
             return self.refuse(LowerErrorKind::TooLarge { limit: self.options.max_values }, None);
         }
         if self.known.attempts > MOST_ATTEMPTS {

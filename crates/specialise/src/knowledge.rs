@@ -20,6 +20,8 @@ pub struct Work {
     pub spent: usize,
     /// Values that the function had when it was last looked at.
     pub values: usize,
+    /// Lines of chains that it is made of.
+    pub lines: usize,
     /// How much may be spent; `None`: as much as it takes.
     pub limit: Option<usize>,
 }
@@ -70,7 +72,7 @@ impl Knowledge {
         self.shared.start_over();
         self.stored.start_over();
         self.far_reads = 0;
-        self.work.values = 0;
+        (self.work.values, self.work.lines) = (0, 0);
         self.attempts += 1;
     }
 
@@ -78,7 +80,7 @@ impl Knowledge {
     pub fn start_function(&mut self) {
         self.variables.start_over();
         self.shared.start_function();
-        self.work.values = 0;
+        (self.work.values, self.work.lines) = (0, 0);
     }
 
     /// Says what is known after an attempt.

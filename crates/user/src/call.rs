@@ -34,6 +34,12 @@ pub(crate) fn call(
         })
     };
     match (outside, result) {
+        // The budget has ended lines of a chain.
+        (Ok(()), Some(Err(error)))
+            if error.message == moonhook_load::OVER.as_bytes() && steps::are_spent() =>
+        {
+            Err(RuntimeError { message: steps::EXHAUSTED.to_vec(), ..error })
+        }
         (Ok(()), Some(result)) => result,
         (Err(error), _) => Err(bare(error.to_string())),
         (Ok(()), None) => Err(bare("the handler was not called")),

@@ -11,10 +11,13 @@ use moonhook_load::raising;
 use moonhook_snapshot::{LoadedCallee, LoadedChain, LoadedLoader, LoadedProgram, Snapshot};
 
 use crate::linked::{Objects, Returned};
+use crate::steps;
 
 thread_local! {
     /// The verdict by which a program has ended the packet.
     static DECIDED: Cell<Option<i32>> = const { Cell::new(None) };
+    /// Chains that run now.
+    static RUNNING: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The verdict by which a program has ended the packet since it was asked last.
@@ -22,8 +25,10 @@ pub(crate) fn take_decided() -> Option<i32> {
     DECIDED.take()
 }
 
-/// What is raised to end a handler; nobody is shown it.
-const ENDED: &str = "a program has decided about the packet";
+/// The message of an error behind which nothing more of the handlers runs.
+fn over() -> String {
+    moonhook_load::OVER.into()
+}
 
 /// The greatest verdict of programs at XDP.
 const GREATEST: u32 = 4;
@@ -47,10 +52,21 @@ pub(crate) fn register(lua: &Lua, snapshot: &Snapshot, objects: &Objects) -> mlu
         objects: objects.clone(),
     };
     let known = all.clone();
-    let call = raising(lua, move |_, arguments: MultiValue| known.chain(arguments))?;
+    let call = raising(lua, move |lua, arguments: MultiValue| or_over(lua, known.chain(arguments)))?;
     lua.set_named_registry_value(moonhook_load::CALL_CHAIN, call)?;
-    let load = raising(lua, move |_, arguments: MultiValue| all.loader(arguments))?;
+    let load = raising(lua, move |lua, arguments: MultiValue| or_over(lua, all.loader(arguments)))?;
     lua.set_named_registry_value(moonhook_load::CALL_LOADER, load)
+}
+
+/// Once a program has decided, or the budget is spent, the handlers are over, whoever catches errors.
+fn or_over(lua: &Lua, given: Result<MultiValue, String>) -> Result<MultiValue, String> {
+    match given {
+        Err(message) if message == moonhook_load::OVER => {
+            steps::end(lua).map_err(|error| error.to_string())?;
+            Err(message)
+        }
+        given => given,
+    }
 }
 
 /// A call's first arguments: a number, and the packet. Those that follow.
@@ -108,14 +124,20 @@ impl Chains {
         packet: &AnyUserData,
         functions: &[Value],
     ) -> Result<u64, String> {
+        if RUNNING.get() == MOST_RUNNING {
+            return Err("stack overflow".into());
+        }
+        RUNNING.set(RUNNING.get() + 1);
         let at = At { line: 0, column: 0 };
-        let mut running = Running { all: self, chain, packet, functions, at, steps: STEPS };
-        run(&chain.script, chain.number, numbers, &mut running)
+        let mut running = Running { all: self, chain, packet, functions, at };
+        let given = run(&chain.script, chain.number, numbers, &mut running);
+        RUNNING.set(RUNNING.get() - 1);
+        given
     }
 }
 
-/// Lines that chains run for one call, so that an endless loop ends.
-const STEPS: u32 = 1_000_000;
+/// Chains that run within one another, by way of functions in Lua that they call: each takes stack of the process.
+const MOST_RUNNING: u32 = 16;
 
 struct Running<'a> {
     all: &'a Chains,
@@ -124,7 +146,6 @@ struct Running<'a> {
     /// In Lua, which the chain may call.
     functions: &'a [Value],
     at: At,
-    steps: u32,
 }
 
 impl Running<'_> {
@@ -162,8 +183,13 @@ impl Running<'_> {
         let Value::Function(function) = function else { return Ok(0) };
         let packet = takes_packet.then(|| Value::UserData(self.packet.clone()));
         let numbers = numbers.iter().map(|number| Value::Integer(*number as Integer));
-        let given: MultiValue =
-            function.call(packet.into_iter().chain(numbers).collect::<MultiValue>()).map_err(message)?;
+        let given: mlua::Result<MultiValue> =
+            function.call(packet.into_iter().chain(numbers).collect::<MultiValue>());
+        // Whatever the function has made of the error of a chain that it has called.
+        if DECIDED.get().is_some() || steps::are_spent() {
+            return Err(over());
+        }
+        let given = given.map_err(message)?;
         let wrong = |expected: &str, value: &Value| {
             format!(
                 "the function '{name}' gives a chain a {} value, expected a {expected}",
@@ -184,10 +210,10 @@ impl Running<'_> {
     }
 }
 
-/// Ends the packet with a verdict; gives the message of the error that ends the handler.
+/// Ends the packet with a verdict; gives the message of the error that ends the handlers.
 fn ended(verdict: i32) -> String {
     DECIDED.set(Some(verdict));
-    ENDED.into()
+    over()
 }
 
 /// What a function has raised, without where mlua has met it.
@@ -204,8 +230,7 @@ impl Machine for Running<'_> {
 
     fn step(&mut self, at: At) -> Result<(), String> {
         self.at = at;
-        self.steps = self.steps.checked_sub(1).ok_or("step budget exhausted")?;
-        Ok(())
+        if steps::spend() { Ok(()) } else { Err(over()) }
     }
 
     fn read(&mut self, offset: u64, bits: u32) -> Result<u64, String> {

@@ -29,6 +29,9 @@ impl From<mlua::Error> for RuntimeError {
 pub enum UserError {
     #[error("the Lua state cannot run handlers: {0}")]
     State(String),
+    /// A map of a C object cannot have what the script gives to it.
+    #[error("the map '{map}' cannot have all of its entries: {problem}")]
+    Entry { map: String, problem: String },
 }
 
 impl From<mlua::Error> for UserError {
@@ -43,11 +46,19 @@ impl UserError {
     pub fn code(&self) -> &'static str {
         match self {
             UserError::State(_) => "MH0610",
+            UserError::Entry { .. } => "MH0611",
         }
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::new(self.code(), self.to_string())
-            .help("raise the memory limit, which the script used up at load time; anything else is a bug in Moonhook")
+        let help = match self {
+            UserError::State(_) => {
+                "raise the memory limit, which the script used up at load time; anything else is a bug in Moonhook"
+            }
+            UserError::Entry { .. } => {
+                "give it as many entries as its `max_entries` say, with keys that it has"
+            }
+        };
+        Diagnostic::new(self.code(), self.to_string()).help(help)
     }
 }

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mlua::{AnyUserData, Function, Integer, Lua, MultiValue, ObjectLike, Value};
+use mlua::{AnyUserData, Function, Integer, Lua, MultiValue, ObjectLike, Value, WeakLua};
 use moonhook_emulate::{Argument, Emulator, FaultKind, MapError, Packet};
 use moonhook_link::Object;
 use moonhook_load::{MapsOfObjects, ObjectMaps, raising};
 use moonhook_snapshot::{Leaf, LoadedFunction, LoadedMap, LoadedProgram, MapContents, Parameter};
+
+use crate::{UserError, object};
 
 /// The objects of a script, with their maps. Clones are the same.
 #[derive(Clone)]
@@ -16,6 +18,8 @@ pub(crate) struct Objects {
     emulator: Rc<RefCell<Emulator>>,
     /// Gives the length of a packet.
     length: Function,
+    /// The state, which has what has this.
+    lua: WeakLua,
 }
 
 /// What a program has returned.
@@ -33,18 +37,22 @@ const INTERFACE: u32 = 1;
 
 impl Objects {
     /// The objects, with what load time has left in their maps.
-    pub fn new(lua: &Lua, objects: &[Arc<Object>], contents: &[MapContents]) -> mlua::Result<Objects> {
+    ///
+    /// # Errors
+    /// What does not fit into them, as the kernel refuses it before packets arrive.
+    pub fn new(lua: &Lua, objects: &[Arc<Object>], contents: &[MapContents]) -> Result<Objects, UserError> {
         let mut emulator = Emulator::new(objects);
         for MapContents { object, map, entries } in contents {
             for [key, value] in entries {
-                if let Some(mut map) = emulator.map(*object, *map) {
-                    // What does not fit, the kernel refuses before packets arrive.
-                    let _ = map.set(key, value);
-                }
+                let Some(mut handle) = emulator.map(*object, *map) else { continue };
+                let map = || objects[*object].maps[*map].name.clone();
+                handle
+                    .set(key, value)
+                    .map_err(|error| UserError::Entry { map: map(), problem: error.to_string() })?;
             }
         }
         let length = lua.load("return #...").set_name("=moonhook").into_function()?;
-        Ok(Objects { emulator: Rc::new(RefCell::new(emulator)), length })
+        Ok(Objects { emulator: Rc::new(RefCell::new(emulator)), length, lua: lua.weak() })
     }
 
     /// Lets functions in Lua have these maps.
@@ -63,10 +71,11 @@ impl Objects {
         packet: Option<&AnyUserData>,
     ) -> Result<Returned, String> {
         let bytes = packet.map(|packet| self.bytes(packet)).transpose()?.unwrap_or_default();
-        let mut own = Packet { bytes: bytes.clone(), ingress_ifindex: INTERFACE, ..Packet::default() };
+        let head = packet.map_or(Ok(0), |packet| self.head(packet))?;
+        let mut own = Packet { bytes: bytes.clone(), ingress_ifindex: INTERFACE, head, ..Packet::default() };
         let returned = self.emulator.borrow_mut().call(program.object, program.function, arguments, &mut own);
         if let Some(packet) = packet {
-            put_back(packet, &bytes, &own)?;
+            put_back(packet, (&bytes, head), &own)?;
         }
         match returned {
             Ok(number) => Ok(Returned::Number(number)),
@@ -97,6 +106,22 @@ impl Objects {
         self.length.call(packet).map_err(said)
     }
 
+    /// What has been put before a packet.
+    fn head(&self, packet: &AnyUserData) -> Result<i64, String> {
+        let lua = self.lua.try_upgrade().ok_or("the script has ended")?;
+        let mut head = 0;
+        // SAFETY: the closure reads the one value that is on the stack, of which `hook` says whether it is a packet; it raises no errors.
+        let outcome = unsafe {
+            lua.exec_raw::<()>(packet, |state| {
+                if object::hook(state, 1).is_some() {
+                    head = object::metadata(state, 1).head;
+                }
+                mlua::ffi::lua_settop(state, 0);
+            })
+        };
+        outcome.map(|()| head).map_err(said)
+    }
+
     fn bytes(&self, packet: &AnyUserData) -> Result<Vec<u8>, String> {
         let length = self.length(packet)?;
         if length == 0 {
@@ -112,14 +137,15 @@ fn said(error: mlua::Error) -> String {
 }
 
 /// Gives the packet of the script's the length and the bytes of the emulator's.
-fn put_back(packet: &AnyUserData, before: &[u8], after: &Packet) -> Result<(), String> {
-    for (difference, end) in [(after.head, "head"), (after.tail, "tail")] {
+fn put_back(packet: &AnyUserData, (before, head): (&[u8], i64), after: &Packet) -> Result<(), String> {
+    let head = after.head - head;
+    for (difference, end) in [(head, "head"), (after.tail, "tail")] {
         let (method, count) = if difference > 0 { ("grow", difference) } else { ("shrink", -difference) };
         if count != 0 {
             packet.call_method::<()>(method, (count, end)).map_err(said)?;
         }
     }
-    let is_same_length = after.head == 0 && after.tail == 0;
+    let is_same_length = head == 0 && after.tail == 0;
     for (at, byte) in after.bytes.iter().enumerate() {
         if !is_same_length || before.get(at) != Some(byte) {
             packet.call_method::<()>("setbyte", (at, *byte)).map_err(said)?;

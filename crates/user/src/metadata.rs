@@ -24,6 +24,8 @@ pub struct Metadata {
     pub ethertype: u16,
     /// The kernel knows that the packet is inside another one.
     pub is_inside: bool,
+    /// Bytes that were put before the packet, or into it: at XDP they take what is free in front. Less than 0 where some were taken away.
+    pub head: i64,
     /// The VLAN tag beside the packet.
     pub tag: Option<Tag>,
     /// What handlers have put in front of the packet (`pkt.meta`).
@@ -50,7 +52,7 @@ pub struct Tag {
 impl Default for Metadata {
     fn default() -> Self {
         let numbers = NAMES.map(|name| if name == "ifindex" { LOOPBACK } else { 0 });
-        Metadata { numbers, ethertype: 0, is_inside: false, tag: None, note: None, peer: None }
+        Metadata { numbers, ethertype: 0, is_inside: false, head: 0, tag: None, note: None, peer: None }
     }
 }
 

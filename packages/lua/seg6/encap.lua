@@ -11,7 +11,12 @@ local HOP_LIMIT <const>, LINK <const>, HEADER <const> = 64, 14, 40
 
 -- The bytes of an address: groups in front of `::`, zeros, groups behind it (RFC 4291, section 2.2).
 local function bytes(text)
-  text = assert(ip_addresses.parse(text), "IPv6 address expected")
+  text = ip_addresses.parse(text)
+  assert(text and text:find(":", 1, true), "IPv6 address expected")
+  -- Of an address that has one of IPv4 in it (::ffff:192.0.2.1), the last two groups are written as that.
+  text = text:gsub("(%d+)%.(%d+)%.(%d+)%.(%d+)$", function(a, b, c, d)
+    return ("%x:%x"):format(tonumber(a) << 8 | tonumber(b), tonumber(c) << 8 | tonumber(d))
+  end)
   local front, back = text:match "^(.-)::(.*)$"
   local function groups(part)
     return (part:gsub("(%x+):?", function(digits) return string.pack(">I2", tonumber(digits, 16)) end))

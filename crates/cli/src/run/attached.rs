@@ -21,9 +21,8 @@ pub fn find(scripts: &[PathBuf], defines: &[(String, String)]) -> Result<Attache
     for script in scripts.iter().filter(|script| script.extension().is_some_and(|end| end == "eclat")) {
         let title = script.to_string_lossy();
         let Ok(text) = std::fs::read_to_string(script) else { continue };
-        let Ok(chains) = moonhook_eclat::read(&moonhook_eclat::defined(text, defines), &title) else {
-            continue;
-        };
+        let Ok(text) = moonhook_eclat::defined(text, defines, &title) else { continue };
+        let Ok(chains) = moonhook_eclat::read(&text, &title) else { continue };
         for attachment in &chains.attachments {
             let refused = |problem| CliError::Attachment {
                 script: title.to_string(),

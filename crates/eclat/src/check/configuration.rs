@@ -7,7 +7,8 @@ use crate::tree::{Attachment, Contents, Datum, Mode};
 
 pub fn contents(script: &Script, names: &Names<'_>) -> Result<Vec<Contents>> {
     let of_one = |contents: &ast::Contents| {
-        let program = program(names, &contents.owner)
+        let program = names
+            .program(&contents.owner)
             .ok_or_else(|| CheckErrorKind::Unknown { name: contents.owner.clone() }.at(contents.at))?;
         let mut entries = Vec::new();
         for [key, value] in &contents.entries {
@@ -22,7 +23,7 @@ pub fn attachments(script: &Script, names: &Names<'_>) -> Result<Vec<Attachment>
     let of_one = |attachment: &ast::Attachment| {
         let ast::Attachment { loader, device, mode, at } = attachment;
         let name = loader.clone();
-        let program = program(names, loader).ok_or(CheckErrorKind::Unknown { name: name.clone() }.at(*at))?;
+        let program = names.program(loader).ok_or(CheckErrorKind::Unknown { name: name.clone() }.at(*at))?;
         if names.programs[program].source != Source::Loaders {
             return Err(CheckErrorKind::NoLoader { name }.at(*at));
         }
@@ -36,10 +37,6 @@ pub fn attachments(script: &Script, names: &Names<'_>) -> Result<Vec<Attachment>
         Ok(Attachment { program, device: device.clone(), mode, at: *at })
     };
     script.attachments.iter().map(of_one).collect()
-}
-
-fn program(names: &Names<'_>, name: &str) -> Option<usize> {
-    names.programs.iter().position(|program| program.name == name)
 }
 
 fn data(names: &Names<'_>, parts: &[Expression]) -> Result<Vec<Datum>> {

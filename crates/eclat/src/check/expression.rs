@@ -6,9 +6,13 @@ use crate::ast::{Binary, Expression, ExpressionKind, Source, Type, Unary};
 use crate::error::CheckErrorKind;
 use crate::token::At;
 use crate::tree::{Callee, MapRead, Value, ValueKind};
+use std::ops::RangeInclusive;
 
-/// Arguments of a program of HIKe, besides the packet.
-const MOST_ARGUMENTS: usize = 4;
+/// Numbers that a program is given: it is a function with five parameters, of which two are the packet and where its result is.
+const MOST_ARGUMENTS: usize = 3;
+
+/// Numbers that a function of a module in Lua is given.
+const MOST_OF_MODULES: usize = 4;
 
 /// What has the packet's bytes in chains.
 const PACKET: &str = "Packet";
@@ -76,7 +80,7 @@ impl<'a> Scope<'a> {
                 Some((number, chain)) => {
                     (Callee::Chain(*number), chain.parameters.len()..=chain.parameters.len())
                 }
-                None => (self.program(name, at)?, 0..=MOST_ARGUMENTS),
+                None => self.program(name, at)?,
             },
         };
         match wanted.contains(&count) {
@@ -89,8 +93,8 @@ impl<'a> Scope<'a> {
 
     /// An entry of a program's map. Whether there is one of that name, who has the program knows.
     fn map(&self, owner: &str, map: &str, parts: usize, at: At) -> Result<Callee> {
-        let program = self.names.programs.iter().position(|program| program.name == *owner);
-        let program = program.ok_or_else(|| CheckErrorKind::Unknown { name: owner.into() }.at(at))?;
+        let program =
+            self.names.program(owner).ok_or_else(|| CheckErrorKind::Unknown { name: owner.into() }.at(at))?;
         if self.names.programs[program].source == Source::Lua {
             return Err(CheckErrorKind::NoMap { owner: owner.into(), map: map.into() }.at(at));
         }
@@ -99,13 +103,17 @@ impl<'a> Scope<'a> {
         Ok(Callee::Map(reads.len() - 1))
     }
 
-    fn program(&self, name: &str, at: At) -> Result<Callee> {
-        let found = self.names.programs.iter().position(|program| program.name == name);
-        match found {
+    /// A program, with how many arguments it takes.
+    fn program(&self, name: &str, at: At) -> Result<(Callee, RangeInclusive<usize>)> {
+        match self.names.program(name) {
             Some(number) if self.names.programs[number].source == Source::Loaders => {
                 Err(CheckErrorKind::Loader { name: name.into() }.at(at))
             }
-            Some(number) => Ok(Callee::Program(number)),
+            Some(number) => {
+                let is_module = self.names.programs[number].source == Source::Lua;
+                let most = if is_module { MOST_OF_MODULES } else { MOST_ARGUMENTS };
+                Ok((Callee::Program(number), 0..=most))
+            }
             None => Err(CheckErrorKind::Unknown { name: name.into() }.at(at)),
         }
     }
@@ -128,9 +136,7 @@ impl<'a> Scope<'a> {
     }
 
     fn parameter(&self, chain: usize, number: usize) -> Type {
-        let mut chains = self.names.chains.values();
-        let found = chains.find(|(known, _)| *known == chain);
-        found.and_then(|(_, chain)| chain.parameters.get(number)).map_or(Type::U64, |(ty, _)| *ty)
+        self.names.script.chains[chain].parameters.get(number).map_or(Type::U64, |(ty, _)| *ty)
     }
 }
 

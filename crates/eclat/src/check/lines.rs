@@ -51,12 +51,7 @@ impl<'a> Scope<'a> {
                 for (condition, then) in arms {
                     checked.push((self.value(condition)?, self.inner(then, at)?));
                 }
-                let mut rest = self.inner(otherwise, at)?;
-                for (condition, then) in checked.into_iter().rev() {
-                    let at = condition.at;
-                    rest = vec![Line { kind: LineKind::If { condition, then, otherwise: rest }, at }];
-                }
-                lines.extend(rest);
+                push(LineKind::If { arms: checked, otherwise: self.inner(otherwise, at)? });
             }
             StatementKind::While { condition, body } => {
                 let condition = self.value(condition)?;

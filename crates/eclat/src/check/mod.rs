@@ -35,17 +35,22 @@ pub fn check(script: &Script, file: &str) -> Result<Chains> {
 struct Names<'a> {
     constants: HashMap<&'a str, &'a Expression>,
     chains: HashMap<&'a str, (usize, &'a Chain)>,
+    script: &'a Script,
     programs: Vec<Program>,
+    /// Programs' numbers; the first of a name is meant.
+    numbers: HashMap<&'a str, usize>,
     /// What chains read of maps.
     reads: RefCell<Vec<tree::MapRead>>,
 }
 
 impl<'a> Names<'a> {
     fn of(script: &'a Script) -> Result<Names<'a>> {
-        let (constants, chains) = (HashMap::new(), HashMap::new());
-        let mut names = Names { constants, chains, programs: Vec::new(), reads: RefCell::default() };
+        let (constants, chains, numbers) = Default::default();
+        let (programs, reads) = (Vec::new(), RefCell::default());
+        let mut names = Names { constants, chains, script, programs, numbers, reads };
         for import in &script.imports {
             for (name, at) in &import.names {
+                names.numbers.entry(name).or_insert(names.programs.len());
                 let (package, name) = (import.package.clone(), name.clone());
                 names.programs.push(Program { source: import.source, package, name, at: *at });
             }
@@ -57,12 +62,16 @@ impl<'a> Names<'a> {
             }
         }
         for (number, chain) in script.chains.iter().enumerate() {
-            let is_known = names.programs.iter().any(|program| program.name == chain.name);
+            let is_known = names.program(&chain.name).is_some();
             if is_known || names.chains.insert(&chain.name, (number, chain)).is_some() {
                 return Err(CheckErrorKind::Twice { name: chain.name.clone() }.at(chain.at));
             }
         }
         Ok(names)
+    }
+
+    fn program(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
     }
 }
 

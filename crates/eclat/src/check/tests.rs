@@ -163,13 +163,16 @@ fn what_cannot_be_meant_is_refused() {
         ("1 + 2", 2, "the line does nothing"),
         ("for i in range(1, 2, 0): pass", 2, "the step of `range` is a number other than 0"),
         ("for i in range(1, 2, f()): pass", 2, "the step of `range` is a number other than 0"),
+        ("program(1, 2, 3, 4)", 2, "'program' takes 3 arguments, not 4"),
+        ("fun(1, 2, 3, 4, 5)", 2, "'fun' takes 4 arguments, not 5"),
         ("f()", 1, "the chain 'f' calls itself"),
         ("g()", 1, "the chain 'f' calls itself"),
         ("ip6_sc()", 2, "'ip6_sc' is a loader, which starts chains and is called by none"),
         ("return fun[map][1]", 2, "'fun' has no map 'map'"),
         ("return nowhere[map][1]", 2, "nothing is called 'nowhere'"),
     ] {
-        let imports = "from loaders.basic import ip6_sc\nfrom lua.m import fun\n";
+        let imports =
+            "from loaders.basic import ip6_sc\nfrom lua.m import fun\nfrom programs.p import program\n";
         let source = format!("def f():\n  {lines}\ndef g():\n  f()\n{imports}");
         let error = checked(&source).expect_err(&source);
         assert_eq!((error.kind.to_string().as_str(), error.at.line), (message, line), "{source}");
@@ -198,4 +201,74 @@ fn maps_are_filled_and_loaders_attached() {
         let error = checked(&format!("{source}{line}\n")).expect_err(line);
         assert_eq!(error.kind.to_string(), message);
     }
+}
+
+#[test]
+fn long_scripts_are_no_deeper_than_the_stack() {
+    let arms: String = (0..100_000).map(|number| format!("  elif n == {number}: n += 1\n")).collect();
+    let source = format!("def main(u64: n):\n  if n == 1000000: pass\n{arms}  else: n = 1\n  return n\n");
+    let chains = checked(&source).expect("many arms");
+    let mut packet = Packet { bytes: Vec::new(), steps: 1_000_000, called: Vec::new() };
+    assert_eq!(run(&chains, 0, &[77], &mut packet), Ok(78));
+    assert_eq!(1_000_000 - packet.steps, 79 + 2, "an arm that is asked is a step");
+    assert_eq!(run(&chains, 0, &[200_000], &mut packet), Ok(1));
+
+    // Each chain calls the next one at the end of a sum within blocks.
+    let chain = |number: usize, levels: usize| {
+        let blocks = "if n: ".repeat(levels);
+        format!(
+            "def c{number}(u64: n):\n  {blocks}return c{}(n{})\n  return n\n",
+            number + 1,
+            "+ 1".repeat(levels)
+        )
+    };
+    let calling = |chains: usize, levels: usize| {
+        let all: String = (0..chains).map(|number| chain(number, levels)).collect();
+        format!("{all}def c{chains}(u64: n):\n  return n\n")
+    };
+    for accepted in [calling(8, 25), calling(60, 2), calling(1, 90)] {
+        let chains = checked(&accepted).expect("accepted");
+        assert!(run(&chains, 0, &[1], &mut packet).is_ok());
+    }
+    for (source, chain) in [(calling(100_000, 1), "c99"), (calling(60, 10), "c")] {
+        let error = checked(&source).expect_err("too deep");
+        let CheckErrorKind::TooDeep { chain: deep } = &error.kind else { panic!("{error}") };
+        assert!(deep.starts_with(chain), "{deep}");
+    }
+}
+
+#[test]
+fn what_chains_call_counts_as_steps() {
+    let chain = |number: usize| format!("def c{number}():\n  return c{0}() + c{0}()\n", number + 1);
+    let all: String = (0..40).map(chain).collect();
+    let chains = checked(&format!("{all}def c40(): pass\n")).expect("a script");
+    let mut packet = Packet { bytes: Vec::new(), steps: 100_000, called: Vec::new() };
+    assert_eq!(run(&chains, 0, &[], &mut packet), Err("steps"));
+    let calls = "f() + ".repeat(100);
+    assert_eq!(runs(&format!("def f(): pass\ndef main():\n  while 1: u64: n = {calls}1\n")).0, Err("steps"));
+}
+
+/// Twice as long a script takes some twice as long, however many names it has.
+#[test]
+fn names_are_found_at_once() {
+    let script = |count: usize| {
+        let imports: String =
+            (0..count).map(|number| format!("from programs.p import p{number}\n")).collect();
+        let chains: String = (0..count)
+            .map(|number| {
+                format!("def c{number}(u64: n):\n  p{number}()\ndef d{number}():\n  c{number}(1)\n")
+            })
+            .collect();
+        crate::parse(&(imports + &chains)).expect("a script")
+    };
+    let time = |count: usize| {
+        let script = script(count);
+        let begun = std::time::Instant::now();
+        check(&script, "test.eclat").expect("a script");
+        begun.elapsed().as_secs_f64()
+    };
+    // What disturbs makes it longer, never shorter.
+    let least = |count| (0..3).map(|_| time(count)).fold(f64::INFINITY, f64::min);
+    let ratio = least(32_000) / least(2_000);
+    assert!(ratio < 100.0, "16 times as many names take {ratio} times as long");
 }

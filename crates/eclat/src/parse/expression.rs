@@ -2,8 +2,8 @@
 
 use super::{Parser, Result};
 use crate::ast::{Binary, Expression, ExpressionKind, Unary};
-use crate::error::SyntaxErrorKind;
 use crate::token::{At, Keyword, Token};
+use std::cell::Cell;
 
 /// Operators by how tightly they bind, from the loosest. All take their left side first.
 const LEVELS: [&[(&str, Binary)]; 10] = [
@@ -24,9 +24,6 @@ const LEVELS: [&[(&str, Binary)]; 10] = [
     &[("*", Binary::Multiply), ("/", Binary::Divide), ("%", Binary::Remainder)],
 ];
 
-/// Operators one after another: each is one level deeper in the tree.
-const MOST_OPERATORS: u32 = 200;
-
 impl Parser {
     pub fn expression(&mut self) -> Result<Expression> {
         self.deeper(|parser| parser.operation(0))
@@ -34,18 +31,21 @@ impl Parser {
 
     /// What is made of operators of that level and tighter ones.
     fn operation(&mut self, loosest: usize) -> Result<Expression> {
-        let (mut left, mut length) = (self.unary()?, 0);
+        let mut left = self.unary()?;
         while let Some((level, operator)) = self.operator().filter(|(level, _)| *level >= loosest) {
-            let at = self.at();
-            length += 1;
-            if length > MOST_OPERATORS {
-                return Err(SyntaxErrorKind::TooDeep.at(at));
-            }
+            let (at, height) = (self.at(), self.height);
             self.next += 1;
             let operands = Box::new([left, self.operation(level + 1)?]);
+            self.grow(height.max(self.height), at)?;
             left = Expression { kind: ExpressionKind::Binary { operator, operands }, at };
         }
         Ok(left)
+    }
+
+    /// An expression has been put together of others, which have so many levels.
+    fn grow(&mut self, height: u32, at: At) -> Result<()> {
+        self.height = height + 1;
+        self.check_depth(self.height, at)
     }
 
     /// The operator that is next, with its level.
@@ -71,11 +71,13 @@ impl Parser {
         };
         self.next += 1;
         let operand = Box::new(self.deeper(Self::unary)?);
+        self.grow(self.height, at)?;
         Ok(Expression { kind: ExpressionKind::Unary { operator, operand }, at })
     }
 
     fn simple(&mut self) -> Result<Expression> {
         let at = self.at();
+        self.height = 0;
         let kind = match self.advance() {
             Token::Number { value, is_hexadecimal } => ExpressionKind::Number { value, is_hexadecimal },
             Token::Text(text) => ExpressionKind::Text(text),
@@ -98,19 +100,31 @@ impl Parser {
     /// A variable, a call, or an entry of a map.
     fn named(&mut self, name: String, at: At) -> Result<Expression> {
         let kind = if self.take_symbol("(") {
-            ExpressionKind::Call { owner: None, name, arguments: self.list(")", Self::expression)? }
+            ExpressionKind::Call { owner: None, name, arguments: self.operands(")", at)? }
         } else if self.take_symbol(".") {
             let (owner, name) = (Some(name), self.want_name("the name of a function")?);
             self.want_symbol("(")?;
-            ExpressionKind::Call { owner, name, arguments: self.list(")", Self::expression)? }
+            ExpressionKind::Call { owner, name, arguments: self.operands(")", at)? }
         } else if self.take_symbol("[") {
             let map = self.want_name("the name of a map")?;
             self.want_symbol("]")?;
             self.want_symbol("[")?;
-            ExpressionKind::Entry { owner: name, map, key: self.list("]", Self::expression)? }
+            ExpressionKind::Entry { owner: name, map, key: self.operands("]", at)? }
         } else {
             ExpressionKind::Name(name)
         };
         Ok(Expression { kind, at })
+    }
+
+    /// What a call is given, up to that bracket.
+    fn operands(&mut self, end: &'static str, at: At) -> Result<Vec<Expression>> {
+        let highest = Cell::new(0);
+        let operands = self.list(end, |parser| {
+            let operand = parser.expression()?;
+            highest.set(parser.height.max(highest.get()));
+            Ok(operand)
+        })?;
+        self.grow(highest.get(), at)?;
+        Ok(operands)
     }
 }

@@ -15,7 +15,7 @@ const MOST_PARAMETERS: usize = 4;
 /// # Errors
 /// What is no eCLAT.
 pub fn parse(source: &str) -> Result<Script> {
-    let mut parser = Parser { tokens: tokens(source)?, next: 0, depth: 0 };
+    let mut parser = Parser { tokens: tokens(source)?, next: 0, depth: 0, height: 0 };
     let mut script = Script::default();
     while *parser.peek() != Token::End {
         parser.top(&mut script)?;
@@ -28,9 +28,11 @@ struct Parser {
     next: usize,
     /// Expressions and blocks around the place.
     depth: u32,
+    /// Levels of the expression that was parsed last: of `a + b + c`, two.
+    height: u32,
 }
 
-/// Nothing is nested more deeply: the parser calls itself.
+/// Levels of a chain, from its lines to the innermost operand: whoever goes through the tree calls itself for each.
 const MOST_DEPTH: u32 = 200;
 
 type Result<T> = std::result::Result<T, SyntaxError>;
@@ -111,12 +113,15 @@ impl Parser {
     /// What `parse` gives, one level deeper.
     fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
-        if self.depth > MOST_DEPTH {
-            return Err(SyntaxErrorKind::TooDeep.at(self.at()));
-        }
+        self.check_depth(0, self.at())?;
         let parsed = parse(self);
         self.depth -= 1;
         parsed
+    }
+
+    /// Refuses an expression at that place that has too many levels.
+    fn check_depth(&self, height: u32, at: At) -> Result<()> {
+        if self.depth + height > MOST_DEPTH { Err(SyntaxErrorKind::TooDeep.at(at)) } else { Ok(()) }
     }
 
     /// What is separated by commas up to `end`, which is taken; there may be a comma before it.

@@ -23,7 +23,7 @@ impl Parser {
     pub fn block(&mut self) -> Result<Vec<Statement>> {
         self.want_symbol(":")?;
         if *self.peek() != Token::NewLine {
-            return Ok(vec![self.statement()?]);
+            return Ok(vec![self.deeper(Self::statement)?]);
         }
         self.end_of_line()?;
         self.want(&Token::Indent, "a deeper line")?;

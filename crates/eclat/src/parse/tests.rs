@@ -130,3 +130,26 @@ fn diagnostics_have_the_line_and_the_word() {
     let place = diagnostic.place.expect("a place");
     assert_eq!((diagnostic.code, place.line, place.name.as_deref()), ("MH0303", 2, Some("010")));
 }
+
+#[test]
+fn no_script_is_deeper_than_the_stack() {
+    let chain = |line: String| format!("def f():\n  {line}\n");
+    let sum = |inner: &str| format!("({inner}{})", "+ 1".repeat(150));
+    let sums = (0..150).fold("1".to_string(), |inner, _| sum(&inner));
+    for source in [
+        chain(format!("return {}", sum(&sum("1")))),
+        chain(format!("return {sums}")),
+        chain(format!("return {}1{}", "f(1, ".repeat(100_000), ")".repeat(100_000))),
+        chain(format!("return {}1{}", "p[m][1, ".repeat(100_000), "]".repeat(100_000))),
+        chain(format!("{}pass", "if 1:".repeat(1_000_000))),
+        chain(format!("{}pass", "while 1: for i in range(1): if 1: ".repeat(100_000))),
+        format!("N = {}1\n", "~".repeat(100_000)),
+    ] {
+        let error = parse(&source).expect_err(&source[..50]);
+        assert_eq!(error.kind, SyntaxErrorKind::TooDeep, "{}", &source[..50]);
+    }
+    for accepted in [sum("1"), format!("{}1{}", "(".repeat(190), ")".repeat(190)), "f(1) + 1".repeat(90)] {
+        let source = chain(format!("return {}", accepted.replace("1f", "1 + f")));
+        assert!(parse(&source).is_ok(), "{}", parse(&source).unwrap_err());
+    }
+}

@@ -1,10 +1,12 @@
-//! `require "bpf"`: functions and maps of C objects (docs/objects.md).
+//! `require "bpf"`: functions and maps of C objects (docs/c-objects.md).
 
 mod access;
 mod signature;
 mod text;
 
 pub(super) use signature::of_map;
+#[cfg(test)]
+pub(crate) use signature::parts as parts_of;
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_diagnostic::Diagnostic;

@@ -200,7 +200,7 @@ impl Chain {
     fn conditional(&mut self, indent: usize, value: &Both, out: &mut Both) {
         Self::put(out, indent, &Both::new(format!("if {}:", value.eclat), format!("if ({}) {{", value.c)));
         self.block(indent, out);
-        if self.random.once_in(3) {
+        for _ in 0..self.random.below(5).saturating_sub(1) {
             let other = self.expression(2);
             Self::put(
                 out,

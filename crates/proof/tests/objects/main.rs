@@ -104,6 +104,66 @@ fn a_script_of_eclat_is_started_by_a_loader() -> Result<(), ProofError> {
 }
 
 #[test]
+fn a_verdict_ends_the_handlers_whatever_catches_errors() -> Result<(), ProofError> {
+    if !host::kernel_available("verdicts within pcall") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    run(&folder.path("ends.lua"), &own_options(), true, 300).map(|_| ())
+}
+
+#[test]
+fn room_before_a_packet_is_used_up() -> Result<(), ProofError> {
+    if !host::kernel_available("room before packets") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    run(&folder.path("room.lua"), &own_options(), true, 300).map(|_| ())
+}
+
+#[test]
+fn only_a_call_starts_a_chain() -> Result<(), ProofError> {
+    if !host::kernel_available("answers of loaders") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    run(&folder.path("answers.eclat"), &own_options(), true, 300).map(|_| ())
+}
+
+#[test]
+fn what_is_exported_is_the_program() -> Result<(), ProofError> {
+    if !host::kernel_available("exported programs") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    run(&folder.path("exported.eclat"), &own_options(), true, 20).map(|_| ())
+}
+
+#[test]
+fn both_tiers_refuse_entries_that_do_not_fit() {
+    let folder = Folder::new();
+    let entries: Vec<String> = (0..17).map(|key| format!("({key}): (1, 2)")).collect();
+    let script = |count: usize| {
+        let text = entries[..count].join(", ");
+        let text =
+            format!("from programs.own import count\ncount[hits] = {{ {text} }}\ndef main():\n  count(1)\n");
+        std::fs::write(folder.path("a.eclat"), text).expect("there is room");
+        moonhook_load::load(&[folder.path("a.eclat")], &own_options()).expect("it is a script")
+    };
+    let user = |count| moonhook_user::UserTier::new(script(count), Default::default()).map(|_| ());
+    assert!(user(16).is_ok());
+    let error = user(17).expect_err("the map has 16 entries");
+    assert_eq!(error.code(), "MH0611", "{error}");
+    if host::kernel_available("entries that do not fit") {
+        let outcome = Pair::with_options(&folder.path("a.eclat"), &own_options());
+        assert_eq!(
+            outcome.err().and_then(|error| error.code().map(str::to_string)).as_deref(),
+            Some("MH0508")
+        );
+    }
+}
+
+#[test]
 fn functions_are_refused_where_they_cannot_be_called() {
     if !host::kernel_available("functions that are refused") {
         return;
@@ -117,8 +177,9 @@ fn functions_are_refused_where_they_cannot_be_called() {
         (
             "a.eclat",
             "from programs.own import count\ndef main():\n  count(1, 2, 3, 4)\n".to_string(),
-            "MH0222",
+            "MH0309",
         ),
+        ("a.eclat", "from programs.own import starts\ndef main():\n  starts()\n".to_string(), "MH0222"),
         (
             "a.lua",
             format!("{object} 'meter.bpf.o'\nrequire 'tc'.ingress(function(pkt) print(o.count(pkt, 1)) end)"),

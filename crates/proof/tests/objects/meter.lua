@@ -12,6 +12,11 @@ xdp.attach(function(pkt)
   local point = { x = key - 5, inner = { y = { 1, 2, #pkt } }, up = key == 1 }
   print(meter.move(point, #pkt), point.x, point.inner.y[1], point.inner.y[3], point.up)
   print(meter.sum { from = key, to = { #pkt, key } }, meter.even(#pkt), meter.even(65537))
+  -- What is missing is 0, whole tables, too; what the function has made of it is there behind the call.
+  local few = { x = 1 }
+  print(meter.move(few, 2), few.x, few.inner.y[1], few.inner.y[3], few.up, meter.sum { from = key }, meter.sum {})
+  if #pkt % 2 == 0 then few = { inner = { y = { 7 } } } end
+  print(meter.move(few, 2), few.x, few.inner.y[1], few.inner.y[3])
   local entry = hits[key]
   print(entry.packets, entry.bytes, entry.last, hits[99] == nil, config[2], config[9])
   entry.last = -#pkt

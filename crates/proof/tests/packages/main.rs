@@ -174,7 +174,7 @@ fn random_chains_do_the_same() -> Result<(), ProofError> {
     let mut frames = frames::all();
     for seed in first..first + count {
         let mut random = Random::new(seed);
-        let text = random::chain(&mut random, &contents());
+        let text = random::chain(&mut random, &contents(), 1);
         let pair = |is_lua| {
             let folder = scripts(is_lua);
             let fills = |line: &&str| !(is_lua && line.contains("] = {"));
@@ -190,4 +190,46 @@ fn random_chains_do_the_same() -> Result<(), ProofError> {
             .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
     }
     Ok(())
+}
+
+/// Where there is no room for more headers, programs in C say so in both tiers; the same in Lua are errors.
+#[test]
+fn random_chains_run_out_of_room_alike() -> Result<(), ProofError> {
+    if !host::kernel_available("random chains that need room") {
+        return Ok(());
+    }
+    let (count, first) = (host::setting("MOONHOOK_PACKAGES", 12), host::setting("MOONHOOK_PACKAGES_SEED", 1));
+    let mut frames = frames::all();
+    for seed in first..first + count {
+        let mut random = Random::new(seed);
+        let text = random::chain(&mut random, &contents(), 9);
+        let folder = scripts(false);
+        std::fs::write(folder.path().join("random.eclat"), &text).expect("there is room");
+        let mut pair = pair_within(&folder, RANDOM, false)?;
+        let start = random.below(frames.len());
+        frames.rotate_left(start);
+        for (name, frame) in &frames[..200] {
+            let ran = pair.run_named(frame, || name.clone());
+            ran.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn segments_are_addresses_of_ipv6() {
+    let folder = scripts(true);
+    for (address, is_taken) in
+        [("fc00::1", true), ("::ffff:192.0.2.1", true), ("192.0.2.1", false), ("x", false)]
+    {
+        let segments = format!("return {{ [1] = {{ source = 'fc00::1', '{address}' }} }}");
+        std::fs::write(folder.path().join("segments.lua"), segments).expect("there is room");
+        match moonhook_load::load(&[folder.path().join("seg6.lua")], &options(true)) {
+            Ok(_) => assert!(is_taken, "{address}"),
+            Err(error) => {
+                let message = error.diagnostic().message;
+                assert!(!is_taken && message.contains("IPv6 address expected"), "{address}: {message}");
+            }
+        }
+    }
 }

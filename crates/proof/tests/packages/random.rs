@@ -38,8 +38,8 @@ fn number(random: &mut Random) -> String {
     }
 }
 
-/// A call; one `encap` at most, for there is room for few.
-fn call(random: &mut Random, may_grow: &mut bool) -> String {
+/// A call; so many times `encap` at most.
+fn call(random: &mut Random, grows: &mut u32) -> String {
     match random.below(20) {
         0 => format!("count({})", number(random)),
         1 | 2 => format!("set_field({}, {}, {})", number(random), number(random), number(random)),
@@ -50,13 +50,21 @@ fn call(random: &mut Random, may_grow: &mut bool) -> String {
         }
         6 => format!("one_in_n({}, {})", number(random), number(random)),
         7 => "meter()".into(),
+        // Whoever may put in more than there is room for does it often.
+        8..14 if *grows > 1 => {
+            *grows -= 1;
+            format!("encap({})", random.pick(&["1", "2", "3", "9", "r % 10"]))
+        }
         8 => format!("source({})", number(random)),
         9 => format!("destination({})", number(random)),
         10 => format!("hash({})", number(random)),
         11 => "next_header()".into(),
         12 => "hop()".into(),
         13 => format!("prefix({})", number(random)),
-        14 if std::mem::take(may_grow) => format!("encap({})", number(random)),
+        14 if *grows > 0 => {
+            *grows -= 1;
+            format!("encap({})", number(random))
+        }
         15 => "decap()".into(),
         16 => "end()".into(),
         17 => format!("top_talkers({})", number(random)),
@@ -67,21 +75,21 @@ fn call(random: &mut Random, may_grow: &mut bool) -> String {
     }
 }
 
-fn block(random: &mut Random, indent: usize, count: usize, may_grow: &mut bool, text: &mut String) {
+fn block(random: &mut Random, indent: usize, count: usize, grows: &mut u32, text: &mut String) {
     for _ in 0..count {
         let margin = " ".repeat(indent);
         if indent < 6 && random.once_in(5) {
             let (of, is) = (2 + random.below(3), random.below(2));
             let _ = writeln!(text, "{margin}if r % {of} == {is}:");
             let count = 1 + random.below(2);
-            block(random, indent + 2, count, may_grow, text);
+            block(random, indent + 2, count, grows, text);
         }
-        let _ = writeln!(text, "{margin}r = r * 31 + {}", call(random, may_grow));
+        let _ = writeln!(text, "{margin}r = r * 31 + {}", call(random, grows));
     }
 }
 
-/// Behind what fills the maps of other scripts, which have those programs.
-pub fn chain(random: &mut Random, contents: &str) -> String {
+/// Behind what fills the maps of other scripts, which have those programs. It makes packets longer so many times at most.
+pub fn chain(random: &mut Random, contents: &str, mut grows: u32) -> String {
     let mut text = String::from(
         "from programs.basics import accept, drop, redirect, count, set_field\n\
          from programs.limits import token_bucket, expiring_set, one_in_n, meter\n\
@@ -92,7 +100,7 @@ pub fn chain(random: &mut Random, contents: &str) -> String {
     text.push_str(contents);
     text.push_str("def main(u64: length):\n  u64: r = length\n");
     let count = 4 + random.below(16);
-    block(random, 2, count, &mut true, &mut text);
+    block(random, 2, count, &mut grows, &mut text);
     text.push_str("  return r\n");
     text
 }

@@ -8,7 +8,8 @@ use crate::names::{self, Name};
 use crate::paths::Arm;
 use crate::state::State;
 use crate::value::{Abs, Str, Word};
-use moonhook_ir::words::Branches;
+use moonhook_ir::CompareOp;
+use moonhook_ir::words::{Branches, Words};
 use moonhook_library as library;
 use moonhook_packet::{Takes, Value};
 
@@ -68,6 +69,31 @@ pub fn for_each_type(
         call.narrowed = true;
         emit(context, call)
     })
+}
+
+/// The paths of `body` for each number below `count` that the first argument may be.
+pub fn for_each_number<'c>(
+    context: &mut Context<'c>,
+    call: &Call,
+    count: usize,
+    mut body: impl FnMut(&mut Context<'c>, usize) -> Result<Vec<Arm>>,
+) -> Result<Vec<Arm>> {
+    let number = call.integer(context, 1)?;
+    let mut arms = Vec::new();
+    for index in 0..count {
+        let is_it = context.compare(CompareOp::Eq, number, index as i64);
+        let (it, other) = context.split(is_it);
+        context.state = it;
+        if context.alive() {
+            arms.extend(body(context, index)?);
+        }
+        context.state = other;
+    }
+    // There is no other number: only functions that load time has made call this.
+    if context.alive() {
+        arms.push(Arm { state: context.take_state(), values: vec![Abs::int(0)] });
+    }
+    Ok(arms)
 }
 
 /// Refuses a call that has no form in expanded code.

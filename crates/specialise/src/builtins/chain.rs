@@ -1,6 +1,6 @@
 //! What functions of `eclat.chain` and handlers of `eclat.attach` call: chains of eCLAT, with C's numbers, and the C programs that start them.
 
-use super::call::{Call, Row, row};
+use super::call::{Call, Row, for_each_number, row};
 use crate::context::{Context, Result};
 use crate::paths::Arm;
 use crate::value::{Abs, Object, Word};
@@ -105,25 +105,12 @@ fn by_number<'c>(
     count: usize,
     mut body: impl FnMut(&mut Context<'c>, usize) -> Result<Word>,
 ) -> Result<Vec<Arm>> {
-    let number = call.integer(context, 1)?;
     if !call.is_in_memory(context, 2) && !matches!(call.arg(2), Abs::Object(Object::Packet)) {
         call.wrong_type(context, 2, "packet");
         return Ok(vec![]);
     }
-    let mut arms = Vec::new();
-    for index in 0..count {
-        let is_it = context.compare(CompareOp::Eq, number, index as i64);
-        let (it, other) = context.split(is_it);
-        context.state = it;
-        if context.alive() {
-            let given = body(context, index)?;
-            arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(given)] });
-        }
-        context.state = other;
-    }
-    // There is no other number: only functions that load time has made call this.
-    if context.alive() {
-        arms.push(Arm { state: context.take_state(), values: vec![Abs::int(0)] });
-    }
-    Ok(arms)
+    for_each_number(context, call, count, |context, index| {
+        let given = body(context, index)?;
+        Ok(vec![Arm { state: context.take_state(), values: vec![Abs::Int(given)] }])
+    })
 }

@@ -1,6 +1,6 @@
 //! What functions and maps of `bpf.object` call: functions of C objects, and their maps, by integers.
 
-use super::call::{Call, Row, returns, row};
+use super::call::{Call, Row, for_each_number, returns, row};
 use crate::chains::filled;
 use crate::context::{Context, Result};
 use crate::linked::{self, KEY, load, look_up, store, zeroed};
@@ -177,29 +177,4 @@ fn on_map<'c>(
     body: impl FnMut(&mut Context<'c>, usize) -> Result<Vec<Arm>>,
 ) -> Result<Vec<Arm>> {
     for_each_number(context, call, context.snapshot.maps.len(), body)
-}
-
-/// The paths of `body` for each number below `count` that the first argument may be.
-fn for_each_number<'c>(
-    context: &mut Context<'c>,
-    call: &Call,
-    count: usize,
-    mut body: impl FnMut(&mut Context<'c>, usize) -> Result<Vec<Arm>>,
-) -> Result<Vec<Arm>> {
-    let number = call.integer(context, 1)?;
-    let mut arms = Vec::new();
-    for index in 0..count {
-        let is_it = context.compare(CompareOp::Eq, number, index as i64);
-        let (it, other) = context.split(is_it);
-        context.state = it;
-        if context.alive() {
-            arms.extend(body(context, index)?);
-        }
-        context.state = other;
-    }
-    // There is no other number: only functions that load time has made call this.
-    if context.alive() {
-        arms.push(Arm { state: context.take_state(), values: vec![Abs::int(0)] });
-    }
-    Ok(arms)
 }

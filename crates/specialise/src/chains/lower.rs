@@ -2,16 +2,19 @@
 //!
 //! Numbers are words of 64 bits, which their types fill with zeros or with the sign, as in [`moonhook_eclat::eval`].
 
-use moonhook_eclat::ast::{Binary, Type, Unary};
+use super::numbers::{comparison, filled, is_within};
+use moonhook_eclat::ast::{Binary, Unary};
 use moonhook_eclat::token::At;
 use moonhook_eclat::tree::{Callee, Chains, Line, LineKind, Value, ValueKind, VariableId};
-use moonhook_ir::words::{Branches, Cond, Iteration, Path, PathState, Word, Words};
+use moonhook_ir::words::{Branches, Cond, Iteration, Path, PathState, Word};
 use moonhook_ir::{BinaryOp, CompareOp, UnaryOp};
+use std::collections::HashSet;
 
 /// Who makes code for chains.
 pub trait Host: Branches {
-    /// Code is made for that place of the script from now on.
-    fn at(&mut self, file: &str, at: At);
+    /// Code is made for that place of the script from now on. The host may end it: chains are code wherever they are called, and loops where
+    /// it is found out what varies in them are executed several times.
+    fn at(&mut self, file: &str, at: At) -> Result<(), Self::Stop>;
     /// `bits` from an offset of the packet, the first byte being the highest; goes on where they are there.
     fn read(&mut self, offset: Word, bits: u32) -> Result<Word, Self::Stop>;
     fn write(&mut self, offset: Word, bits: u32, number: Word) -> Result<(), Self::Stop>;
@@ -63,23 +66,6 @@ fn lower_at<H: Host>(
     host.meet_word(returns)
 }
 
-/// A number's bits as its type fills them up.
-pub fn filled(host: &mut impl Words, number: Word, ty: Type) -> Word {
-    match (ty.bits, ty.is_signed) {
-        (8, true) => host.unary(UnaryOp::SignExtend8, number),
-        (16, true) => host.unary(UnaryOp::SignExtend16, number),
-        (32, true) => host.unary(UnaryOp::SignExtend32, number),
-        (32, false) => host.and(number, 0xffff_ffff),
-        (bits @ (8 | 16), false) => host.and(number, (1 << bits) - 1),
-        _ => number,
-    }
-}
-
-/// Whether all numbers of a type are the same words as the other type's.
-fn is_within(ty: Type, other: Type) -> bool {
-    other.bits == 64 || ty.bits < other.bits && (!ty.is_signed || other.is_signed) || ty == other
-}
-
 struct Frame<'a, H: Branches> {
     host: &'a mut H,
     chains: &'a Chains,
@@ -109,7 +95,7 @@ impl<H: Host> Frame<'_, H> {
             if !self.host.alive() {
                 break;
             }
-            self.host.at(&self.chains.file, line.at);
+            self.host.at(&self.chains.file, line.at)?;
             self.line(&line.kind)?;
         }
         Ok(())
@@ -127,28 +113,46 @@ impl<H: Host> Frame<'_, H> {
                     self.give(number);
                 }
             }
-            LineKind::If { condition, then, otherwise } => {
-                let (yes, no) = self.branch(condition)?;
-                let before = self.variables.clone();
-                let mut paths = Vec::new();
-                for (states, lines) in [(yes, then), (no, otherwise)] {
-                    self.host.enter(states)?;
-                    self.variables.clone_from(&before);
-                    self.lines(lines)?;
-                    paths.push(self.host.take_path(self.variables.clone()));
-                }
-                if let Some(variables) = self.host.meet(paths)? {
-                    self.variables = variables;
-                }
-            }
+            LineKind::If { arms, otherwise } => self.choose(arms, otherwise)?,
             LineKind::While { condition, body } => self.repeat(condition, body)?,
         }
         Ok(())
     }
 
+    /// The lines behind the first condition that holds. Paths meet behind all of them, at once.
+    fn choose(&mut self, arms: &[(Value, Vec<Line>)], otherwise: &[Line]) -> Result<(), H::Stop> {
+        let before = self.variables.clone();
+        let mut paths = Vec::new();
+        for (number, (condition, then)) in arms.iter().enumerate() {
+            if !self.host.alive() {
+                break;
+            }
+            if number > 0 {
+                self.host.at(&self.chains.file, condition.at)?;
+            }
+            let (yes, no) = self.branch(condition)?;
+            self.host.enter(yes)?;
+            self.lines(then)?;
+            self.leave(&before, &mut paths);
+            self.host.enter(no)?;
+        }
+        self.lines(otherwise)?;
+        self.leave(&before, &mut paths);
+        if let Some(variables) = self.host.meet(paths)? {
+            self.variables = variables;
+        }
+        Ok(())
+    }
+
+    /// Takes the path that has come to an end of lines; the variables are again what they were `before`.
+    fn leave(&mut self, before: &[Word], paths: &mut Vec<Path<H::State, Vec<Word>>>) {
+        let variables = std::mem::replace(&mut self.variables, before.to_vec());
+        paths.push(self.host.take_path(variables));
+    }
+
     fn repeat(&mut self, condition: &Value, body: &[Line]) -> Result<(), H::Stop> {
         let mut changed = Vec::new();
-        assigned(body, &mut changed);
+        assigned(body, &mut changed, &mut HashSet::new());
         let initial: Vec<Word> = changed.iter().map(|id| self.variables[*id]).collect();
         let Frame { host, chains, place, variables, returns } = self;
         let exits = host.iterate(&initial, &mut |host, words| {
@@ -314,7 +318,12 @@ impl<H: Host> Frame<'_, H> {
         }
         let place = place_of(self.place, at);
         match (callee, words.as_slice()) {
-            (Callee::Chain(number), _) => lower_at(self.host, self.chains, (number, place), &words),
+            (Callee::Chain(number), _) => {
+                let given = lower_at(self.host, self.chains, (number, place), &words)?;
+                // What follows is in this chain's line again.
+                self.host.at(&self.chains.file, at)?;
+                Ok(given)
+            }
             (Callee::Program(program), arguments) => {
                 self.host.call(self.chains, Call { program, arguments, place })
             }
@@ -335,33 +344,16 @@ fn place_of(caller: usize, at: At) -> usize {
     (caller ^ here).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
 }
 
-/// How the machine compares numbers of that type, if the operator compares.
-fn comparison(operator: Binary, ty: Type) -> Option<CompareOp> {
-    Some(match (operator, ty.is_signed) {
-        (Binary::Equal, _) => CompareOp::Eq,
-        (Binary::Unequal, _) => CompareOp::Ne,
-        (Binary::Less, true) => CompareOp::SLt,
-        (Binary::Less, false) => CompareOp::ULt,
-        (Binary::LessOrEqual, true) => CompareOp::SLe,
-        (Binary::LessOrEqual, false) => CompareOp::ULe,
-        (Binary::Greater, true) => CompareOp::SGt,
-        (Binary::Greater, false) => CompareOp::UGt,
-        (Binary::GreaterOrEqual, true) => CompareOp::SGe,
-        (Binary::GreaterOrEqual, false) => CompareOp::UGe,
-        _ => return None,
-    })
-}
-
-/// Adds the variables that lines assign.
-fn assigned(lines: &[Line], ids: &mut Vec<VariableId>) {
+/// Adds the variables that lines assign, of which some are known.
+fn assigned(lines: &[Line], ids: &mut Vec<VariableId>, known: &mut HashSet<VariableId>) {
     for line in lines {
         match &line.kind {
-            LineKind::Assign(id, _) if !ids.contains(id) => ids.push(*id),
-            LineKind::If { then, otherwise, .. } => {
-                assigned(then, ids);
-                assigned(otherwise, ids);
+            LineKind::Assign(id, _) if known.insert(*id) => ids.push(*id),
+            LineKind::If { arms, otherwise } => {
+                arms.iter().for_each(|(_, then)| assigned(then, ids, known));
+                assigned(otherwise, ids, known);
             }
-            LineKind::While { body, .. } => assigned(body, ids),
+            LineKind::While { body, .. } => assigned(body, ids, known),
             _ => {}
         }
     }

@@ -2,6 +2,7 @@
 
 mod lower;
 mod lua;
+mod numbers;
 
 use crate::context::{Context, Result};
 use crate::linked;
@@ -14,14 +15,18 @@ use moonhook_ir::{Size, UnaryOp};
 use moonhook_packet::Access;
 use moonhook_snapshot::{LoadedCallee, LoadedChain, Snapshot};
 
-pub use lower::{filled, lower};
+pub use lower::lower;
+pub use numbers::filled;
 
 impl lower::Host for Context<'_> {
-    fn at(&mut self, file: &str, at: At) {
+    fn at(&mut self, file: &str, at: At) -> Result<()> {
+        self.known.work.lines += 1;
+        self.check_growth()?;
         let source = self.snapshot.sources.iter().position(|source| source.name == file);
         if let Some(source) = source {
             (self.code.loc.source, self.code.loc.line) = (source as _, at.line);
         }
+        Ok(())
     }
 
     fn read(&mut self, offset: Word, bits: u32) -> Result<Word> {

@@ -1,7 +1,7 @@
 //! Maps and data of C objects that functions refer to.
 
 use crate::context::Context;
-use crate::object_maps::{definition, map_name};
+use crate::object_maps::{data_name, definition, map_name};
 use moonhook_ir::{MapId, MapKind};
 
 /// The map with that number of an object.
@@ -15,9 +15,7 @@ pub fn map(context: &mut Context<'_>, object: usize, index: usize) -> MapId {
 /// A section with variables or constants.
 pub(super) fn data(context: &mut Context<'_>, object: usize, index: usize) -> MapId {
     let data = &context.snapshot.objects[object].data[index];
-    let plain: String =
-        data.section.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    context.output.map(&format!("c{object}{plain}"), || match data.is_constant {
+    context.output.map(&data_name(object, index, &data.section), || match data.is_constant {
         true => MapKind::ReadOnlyData(data.bytes.clone()),
         false => MapKind::Data(data.bytes.clone()),
     })

@@ -80,12 +80,26 @@ fn target(
             GivenReference::Data(maps::data(context, number, *section), *offset)
         }
         // What the header for HIKe's programs has them start chains with.
-        Target::Missing(name) if name == START => GivenReference::Start,
+        Target::Missing(name) if name == START => start(context, number, calling)?,
         Target::Missing(name) => {
             let what = format!("calling the function `{name}`, which {} does not have,", object.name);
             return refuse(context, what, "compile the object with all that it calls");
         }
     })
+}
+
+/// A chain is started by the loader itself: to its callers, a function of the loader's would return.
+fn start(context: &Context<'_>, object: usize, calling: &[usize]) -> Result<GivenReference> {
+    let loaders = || context.snapshot.loaders.iter().filter_map(|loader| loader.program);
+    if let [function] = calling
+        && loaders().any(|loader| (loader.object, loader.function) == (object, *function))
+    {
+        return Ok(GivenReference::Start);
+    }
+    let object = &context.snapshot.objects[object];
+    let name = calling.last().map_or("?", |function| &object.functions[*function].name);
+    let what = format!("starting a chain in `{name}` of {}, which is no loader,", object.name);
+    refuse(context, what, "let only the loader start chains: what it calls is `static __always_inline` then")
 }
 
 /// Where a function's words come from, in the sources of the snapshot.

@@ -74,6 +74,9 @@ pub(super) unsafe fn splice(
         new[..at].copy_from_slice(&old[..at]);
         new[at..at + added].fill(0);
         new[at + added..].copy_from_slice(&old[at + removed..]);
+        if at + removed < old.len() {
+            (*data).metadata.head += added as i64 - removed as i64;
+        }
         ((*data).bytes, (*data).length) = (block, length);
         ffi::lua_setiuservalue(state, position, 1);
     }

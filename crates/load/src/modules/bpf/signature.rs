@@ -122,32 +122,56 @@ fn number(types: &Types, ty: TypeId) -> Option<Leaf> {
 }
 
 /// All integers in a type.
-fn parts(types: &Types, ty: TypeId) -> Result<Vec<Part>, String> {
+///
+/// # Errors
+/// What packet code cannot have of it, in words that follow a name.
+pub fn parts(types: &Types, ty: TypeId) -> Result<Vec<Part>, String> {
     if types.size(types.resolved(ty)) > LARGEST {
         return Err(format!("has more than {LARGEST} bytes"));
     }
-    let mut parts = Vec::new();
-    add(types, (ty, 0), &mut Vec::new(), &mut parts)?;
-    match parts.is_empty() {
+    let mut walk = Walk { path: Vec::new(), parts: Vec::new(), depth: 0, left: MOST_TYPES };
+    add(types, (ty, 0), &mut walk)?;
+    match walk.parts.is_empty() {
         true => Err("has no integers in it".into()),
-        false => Ok(parts),
+        false => Ok(walk.parts),
     }
 }
 
-fn add(
-    types: &Types,
-    (ty, offset): (TypeId, u32),
-    path: &mut Vec<Step>,
-    parts: &mut Vec<Part>,
-) -> Result<(), String> {
+/// Types within a record that are looked at: in files, structures without any bytes can be in one another, and very many of them in an array.
+const MOST_TYPES: usize = 1000;
+
+/// Structures and arrays within one another, those without a name among them.
+const MOST_LEVELS: usize = 16;
+
+/// What is known on the way through a record.
+struct Walk {
+    path: Vec<Step>,
+    parts: Vec<Part>,
+    /// Structures and arrays around the place.
+    depth: usize,
+    /// How many types may still be looked at.
+    left: usize,
+}
+
+fn add(types: &Types, at: (TypeId, u32), walk: &mut Walk) -> Result<(), String> {
+    if walk.depth == MOST_LEVELS || walk.left == 0 {
+        return Err("is nested too deeply".into());
+    }
+    (walk.depth, walk.left) = (walk.depth + 1, walk.left - 1);
+    let added = add_within(types, at, walk);
+    walk.depth -= 1;
+    added
+}
+
+fn add_within(types: &Types, (ty, offset): (TypeId, u32), walk: &mut Walk) -> Result<(), String> {
     if let Some(leaf) = number(types, ty) {
-        if parts.len() == MOST {
+        if walk.parts.len() == MOST {
             return Err(format!("has more than {MOST} integers"));
         }
-        parts.push(Part { path: path.clone(), leaf: Leaf { offset, ..leaf } });
+        walk.parts.push(Part { path: walk.path.clone(), leaf: Leaf { offset, ..leaf } });
         return Ok(());
     }
-    if path.len() == DEEPEST {
+    if walk.path.len() == DEEPEST {
         return Err("is nested too deeply".into());
     }
     let ty = types.resolved(ty);
@@ -163,9 +187,9 @@ fn add(
                 let is_structure =
                     matches!(types.kind(types.resolved(member.type_id)), Kind::Structure { .. });
                 match member.name {
-                    "" if is_structure => add(types, at, path, parts)?,
+                    "" if is_structure => add(types, at, walk)?,
                     name if !is_identifier(name) => return Err("has a field whose name is none in C".into()),
-                    _ => within(types, at, Step::Field(member.name.to_string()), (path, parts))?,
+                    _ => within(types, at, Step::Field(member.name.to_string()), walk)?,
                 }
             }
             Ok(())
@@ -174,7 +198,7 @@ fn add(
             let each = types.size(of);
             for index in 0..length.min(MOST as u32 + 1) {
                 let at = (of, offset.saturating_add(index.saturating_mul(each)));
-                within(types, at, Step::Position(index + 1), (path, parts))?;
+                within(types, at, Step::Position(index + 1), walk)?;
             }
             Ok(())
         }
@@ -182,14 +206,9 @@ fn add(
     }
 }
 
-fn within(
-    types: &Types,
-    at: (TypeId, u32),
-    step: Step,
-    (path, parts): (&mut Vec<Step>, &mut Vec<Part>),
-) -> Result<(), String> {
-    path.push(step);
-    let outcome = add(types, at, path, parts);
-    path.pop();
+fn within(types: &Types, at: (TypeId, u32), step: Step, walk: &mut Walk) -> Result<(), String> {
+    walk.path.push(step);
+    let outcome = add(types, at, walk);
+    walk.path.pop();
     outcome
 }

@@ -16,9 +16,12 @@ fn access(name: &str, path: &[Step]) -> String {
     text
 }
 
-/// What is given for a part: where a field is missing, 0, as C fills structures up.
+/// What is given for a part: where a field is missing, or a table with fields, 0, as C fills structures up.
 fn given(name: &str, part: &Part) -> String {
-    let value = access(name, &part.path);
+    let within = part.path.len().saturating_sub(1);
+    let tables = part.path[..within].chunks(1);
+    let table = tables.fold(name.to_string(), |table, step| format!("({} or none)", access(&table, step)));
+    let value = access(&table, &part.path[within..]);
     let value = if part.path.is_empty() { value } else { format!("({value} or 0)") };
     if part.leaf.is_flag { format!("flag({value})") } else { value }
 }
@@ -27,8 +30,22 @@ fn list(name: &str, parts: &[Part]) -> String {
     parts.iter().map(|part| format!(", {}", given(name, part))).collect()
 }
 
-/// What flags are as integers.
-const FLAG: &str = "local function flag(v) if not v or v == 0 then return 0 end return 1 end ";
+/// What flags are as integers, and tables that are missing.
+const HELPERS: &str =
+    "local none = {} local function flag(v) if not v or v == 0 then return 0 end return 1 end ";
+
+/// What makes the tables around a part, where they are missing.
+fn tables_around(name: &str, part: &Part, made: &mut Vec<String>) -> String {
+    let mut text = String::new();
+    for depth in 1..part.path.len() {
+        let table = access(name, &part.path[..depth]);
+        if !made.contains(&table) {
+            let _ = write!(text, "if not {table} then {table} = {{}} end ");
+            made.push(table);
+        }
+    }
+    text
+}
 
 /// The text of a function of `call` and a number, which gives the function.
 pub fn function(signature: &Signature) -> String {
@@ -46,10 +63,12 @@ pub fn function(signature: &Signature) -> String {
             }
             Parameter::Record { is_constant, .. } => {
                 arguments.push_str(&list(name, parts));
+                let mut made = Vec::new();
                 for part in parts.iter().filter(|part| !is_constant && !part.path.is_empty()) {
                     results.push(format!("r{}", results.len() + 1));
                     let result = results.last().map(String::as_str).unwrap_or_default();
                     let value = if part.leaf.is_flag { format!("{result} ~= 0") } else { result.to_string() };
+                    written.push_str(&tables_around(name, part, &mut made));
                     let _ = write!(written, "{} = {value} ", access(name, &part.path));
                 }
             }
@@ -62,7 +81,7 @@ pub fn function(signature: &Signature) -> String {
     };
     let all: Vec<&str> = std::iter::once("r0").chain(results.iter().map(String::as_str)).collect();
     format!(
-        "local call, number = ... {FLAG}return function({}) local {} = call(number{arguments}) {written}{given} end",
+        "local call, number = ... {HELPERS}return function({}) local {} = call(number{arguments}) {written}{given} end",
         names.join(", "),
         all.join(", ")
     )
@@ -85,7 +104,7 @@ pub fn map(name: &str, [key, value]: &[Vec<Part>; 2]) -> String {
         parts => entry(parts, 0, 1),
     };
     format!(
-        "local get, set, delete, each, number = ... {FLAG}
+        "local get, set, delete, each, number = ... {HELPERS}
 local function keyed(l) {} end
 local function index(_, k)
   local found, {words} = get(number{keys})
@@ -155,7 +174,7 @@ fn parameter_name(index: usize, name: &str) -> String {
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "global", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ];
-    let is_own = ["call", "number", "flag"].contains(&name) || KEYWORDS.contains(&name);
+    let is_own = ["call", "number", "flag", "none"].contains(&name) || KEYWORDS.contains(&name);
     let is_result = name.strip_prefix('r').is_some_and(|rest| rest.parse::<u32>().is_ok());
     if !is_identifier(name) || is_own || is_result { format!("p{}", index + 1) } else { name.to_string() }
 }
@@ -171,6 +190,7 @@ mod tests {
             ("end", "p3"),
             ("r1", "p3"),
             ("number", "p3"),
+            ("none", "p3"),
             ("", "p3"),
             ("a) os.exit() --", "p3"),
             ("1a", "p3"),

@@ -26,7 +26,8 @@ pub fn read(
     if let Some(known) = registry.chains.script(title) {
         return Ok(known);
     }
-    let text = moonhook_eclat::defined(content(globals, file)?, &registry.defines);
+    let text = moonhook_eclat::defined(content(globals, file)?, &registry.defines, title)
+        .map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
     let loaded = moonhook_eclat::read(&text, title).and_then(|script| {
         let programs = programs((lua, registry, globals), &script, &text)?;
         let contents = maps::contents(registry, &script, (&programs.all, &text))?;
