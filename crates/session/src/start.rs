@@ -172,9 +172,11 @@ fn pins(options: &mut Options, name: &Name, has_name: bool) -> Result<Option<Pin
         pins.clean()?;
     }
     match options.pin {
-        true if pins.are_elsewhere() => Err(SessionError::Pinned { name: name.clone() }),
+        _ if pins.elsewhere().is_some() => {
+            Err(SessionError::Pinned { name: name.clone(), folder: pins.elsewhere() })
+        }
         true => pins.create().map(|()| Some(pins)),
-        false if pins.exist() => Err(SessionError::Pinned { name: name.clone() }),
+        false if pins.exist() => Err(SessionError::Pinned { name: name.clone(), folder: None }),
         false => Ok(None),
     }
 }
