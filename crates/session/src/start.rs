@@ -70,6 +70,7 @@ impl Session {
         sockets.connect(&installed.kernel, &options, &mut frames, &inbox)?;
         audience.installed(&installed.kernel.program)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
+        inherit::remove_unlisted(&plan, &installed.kernel)?;
         let peers = Peers::attach(&options, attachments.links(), &installed.kernel)?;
         if options.peer {
             interfaces.listen(options.netns.as_deref())?;
