@@ -272,7 +272,7 @@ pub fn load_with_contents(
         snapshot,
         lua,
         handlers,
-        files: files.read(),
+        files: [files.read(), options.packages.files()].concat(),
         scripts: ran,
         requests: registry.requests,
         steppers,
