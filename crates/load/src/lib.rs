@@ -20,6 +20,7 @@ mod kernel;
 mod limits;
 mod locate;
 mod map_contents;
+mod map_limits;
 mod modules;
 mod names;
 mod object_maps;
@@ -31,6 +32,7 @@ mod registry;
 mod roots;
 mod run;
 mod sandbox;
+mod spread;
 mod table_order;
 mod traversal;
 mod upvalues;
@@ -94,6 +96,8 @@ pub struct Options {
     pub packages: Arc<dyn Packages>,
     /// Names, and what stands in their places in scripts of eCLAT.
     pub defines: Vec<(String, String)>,
+    /// The interfaces that the scripts are run on: loaders of eCLAT are for those of them at which their scripts attach them.
+    pub interfaces: Vec<String>,
 }
 
 impl Options {
@@ -127,6 +131,7 @@ impl Default for Options {
             kernel: Arc::new(kernel::NoKernel),
             packages: Arc::new(packages::NoPackages),
             defines: Vec::new(),
+            interfaces: Vec::new(),
         }
     }
 }
@@ -220,7 +225,7 @@ pub fn load_with_contents(
     }
     meter.limit_time(None);
 
-    let registered = registry.handlers.all.take();
+    let registered = spread::spread(registry.handlers.all.take(), &options.interfaces, &mut ran);
     options.check_hook(&registered)?;
     registry.receivers.check(&registered, &files.sources())?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();

@@ -45,6 +45,7 @@ impl Session {
         let name = claim.as_ref().map_or_else(|| default_name(&options), |claim| claim.name().clone());
         let pins = pins(&mut options, &name, claim.is_some())?;
         let _swept = pins.as_ref().map(|pins| Swept(pins.folder().to_path_buf()));
+        options.settings.load.interfaces.clone_from(&options.interfaces);
         let settings = options.settings.clone();
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);

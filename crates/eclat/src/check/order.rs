@@ -28,6 +28,11 @@ pub fn check(chains: &[Chain]) -> Result<(), CheckError> {
     Ok(())
 }
 
+/// The chains that others call.
+pub fn called(chains: &[Chain]) -> impl Iterator<Item = usize> + '_ {
+    chains.iter().flat_map(|chain| in_lines(&chain.body))
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
