@@ -21,6 +21,7 @@ mod known;
 mod library;
 mod members;
 mod named;
+mod objects_use;
 mod ops;
 mod own;
 mod program;
@@ -40,6 +41,7 @@ mod variables;
 
 use entry::Outcome;
 pub use members::missing_members;
+pub use objects_use::check_objects;
 
 use image::Image;
 use moonhook_ir as ir;

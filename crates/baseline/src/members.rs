@@ -132,7 +132,7 @@ fn add_inside(snapshot: &Snapshot, id: TableId, name: String, owned: &mut BTreeM
     owned.insert(id, name);
 }
 
-fn place(snapshot: &Snapshot, loc: moonhook_ir::Loc, name: &str) -> moonhook_diagnostic::Place {
+pub(crate) fn place(snapshot: &Snapshot, loc: moonhook_ir::Loc, name: &str) -> moonhook_diagnostic::Place {
     let source = snapshot.sources.get(usize::from(loc.source));
     moonhook_diagnostic::Place {
         file: source.map_or_else(|| snapshot.script.clone(), |source| source.name.clone()),

@@ -112,7 +112,12 @@ fn remarks(snapshot: &Snapshot, compiled: &Compiled, settings: &Settings) -> Vec
     }
     let of_objects = module.fillings.iter().filter(|filling| !filling.entries.is_empty()).map(|filling| {
         let (map, entries) = (&module.map(filling.map).name, filling.entries.len());
-        format!("map '{map}': the {entries} entries that the script gives it are not in the object, add them before attaching")
+        let each = if entries == 1 {
+            "entry that the script gives it is"
+        } else {
+            "entries that the script gives it are"
+        };
+        format!("map '{map}': {entries} {each} not in the object, to be added before attaching")
     });
     remarks.extend(of_objects);
     let filled = module.tables.iter().filter(|table| !table.contents.is_empty());

@@ -92,6 +92,7 @@ impl ScriptOptions {
             kernel: Arc::new(RunningKernel),
             defines: self.defines(),
             packages: self.packages.folders(),
+            interfaces: Vec::new(),
         };
         let memory = self.memory.unwrap_or(MEMORY);
         let (on_error, budget, form) = (self.on_error.clone(), self.budget, self.form.into());

@@ -31,7 +31,7 @@ use tier::{KernelTier, Outcome, RealLua, Tier, Unfit};
 #[command(after_help = "\
 The kernel tier takes frames of 14 bytes to some 70 kB, at tc those with whole IP headers to some 3,700 bytes; others are counted as not run. Frames that need several buffers (more
 than some 3,500 bytes) run through the program that `--frags` makes; so do all other frames of such a capture if the handlers
-keep state. Time is that of the frames in the capture: for `linux.time`, and for the `ttl` of tables; load time is at the first frame.
+keep state. Time is that of the frames in the capture: for `linux.time`, for the `ttl` of tables, and for programs in C that ask for it; load time is at the first frame.
 With `--tier both`, verdict, bytes, prints and errors of the two tiers are compared, frame by frame.
 
 Examples:

@@ -75,7 +75,7 @@ pub struct Arguments {
     /// that is taken]
     #[arg(long, value_name = "NAME")]
     name: Option<Name>,
-    /// Reload when a file that the script was made of changes: scripts, modules, lists
+    /// Reload when a file that the script was made of changes: scripts, modules, lists, programs of packages and their headers
     #[arg(long)]
     watch: bool,
     /// Pin the program: it goes on when this process ends, however it ends, until `moonhook stop`; the next `run --pin` of the

@@ -4,6 +4,7 @@ use crate::pins::PinOptions;
 use crate::remote::{RemoteOptions, ServiceOptions, ask};
 use crate::{CliError, Exit};
 use moonhook_daemon::{Client, DaemonError, Name, Request};
+use moonhook_session::{Pins, SessionError};
 use std::io::Write;
 use std::time::Duration;
 
@@ -51,15 +52,24 @@ fn stop_here(arguments: &Arguments) -> Result<(), CliError> {
     match Client::connect(&folder, &arguments.name) {
         Ok(client) => end(client)?,
         // No process, but perhaps what one has left.
-        Err(error) => match arguments.pins.of(&folder, &arguments.name).remove() {
+        Err(error) => match remove(&arguments.pins.of(&folder, &arguments.name), &arguments.name) {
             // Lock and socket of a process that was killed: who gives up the name removes them.
             Ok(true) => drop(folder.claim(&arguments.name)),
+            Err(problem @ SessionError::Pinned { .. }) => return Err(problem.into()),
             Err(problem) if matches!(error, DaemonError::NotRunning { .. }) => return Err(problem.into()),
             // Who may not ask the process may not look at its pins either.
             Ok(false) | Err(_) => return Err(error.into()),
         },
     }
     Ok(())
+}
+
+/// Removes what is pinned, unless it is pinned somewhere else than was said, where it would go on.
+fn remove(pins: &Pins, name: &Name) -> Result<bool, SessionError> {
+    match pins.elsewhere() {
+        None => pins.remove(),
+        folder => Err(SessionError::Pinned { name: name.clone(), folder }),
+    }
 }
 
 /// Has the process detach its program and end.

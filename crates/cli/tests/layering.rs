@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("updates", &[]),
     ("link", &["btf", "diagnostic"]),
     ("emulate", &["link"]),
-    ("snapshot", &["btf", "eclat", "flows", "hook", "link", "schema"]),
+    ("snapshot", &["btf", "diagnostic", "eclat", "flows", "hook", "link", "schema"]),
     ("ir", &["btf", "diagnostic", "schema"]),
     // What stages and front ends share.
     ("packet", &["hook", "ir"]),

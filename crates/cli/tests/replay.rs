@@ -267,6 +267,38 @@ fn handlers_in_a_replay_have_the_time_of_the_capture() {
     }
 }
 
+/// So have programs in C: a bucket for one packet a second is full again as time goes on in the capture.
+#[test]
+fn programs_in_a_replay_have_the_time_of_the_capture() {
+    if !kernel_available("programs_in_a_replay_have_the_time_of_the_capture") {
+        return;
+    }
+    let script = "from programs.limits import token_bucket\nfrom programs.basics import accept, drop\n\
+        def main():\n  if token_bucket(1, 1, 1): drop()\n  accept()\n";
+    let place = Place::with(&[("x.eclat", script)]);
+    let second = 1_000_000_000;
+    common::write_capture_at(&place.path("t.pcap"), &[5, 5, 15, 15, 16].map(|time| time * second));
+    let packages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packages");
+    for form in ["expanded", "general"] {
+        let arguments = [
+            "replay",
+            "--tier",
+            "both",
+            "--json",
+            "--form",
+            form,
+            "--packages",
+            packages,
+            "x.eclat",
+            "t.pcap",
+        ];
+        let answer = place.run(&arguments).ends_with(0).json();
+        let verdicts: Vec<_> =
+            answer["frames"].as_array().unwrap().iter().map(|frame| frame["verdict"].clone()).collect();
+        assert_eq!(verdicts, ["PASS", "DROP", "PASS", "DROP", "PASS"], "{form}");
+    }
+}
+
 /// The largest budget is no small one, in either form.
 #[test]
 fn budgets_beyond_31_bits_are_as_large_as_they_say() {

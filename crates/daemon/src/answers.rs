@@ -215,6 +215,21 @@ pub struct TableKept {
     pub name: String,
     #[serde(flatten)]
     pub outcome: Kept,
+    /// Of a map whose entries scripts list: how many there are that the scripts before did not list, and how many went that they did.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub added: usize,
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub removed: usize,
+}
+
+impl TableKept {
+    pub fn new(name: &str, outcome: Kept) -> TableKept {
+        TableKept { name: name.to_string(), outcome, added: 0, removed: 0 }
+    }
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -75,7 +75,9 @@ impl SyntaxErrorKind {
             SyntaxErrorKind::Fraction { .. } => {
                 "write a whole number: programs in the kernel have no fractions"
             }
-            SyntaxErrorKind::Unexpected { .. } => "see the grammar in docs/eclat.md",
+            SyntaxErrorKind::Unexpected { found, .. } => {
+                instead_of(found.trim_matches('\'')).unwrap_or("see the grammar in docs/eclat.md")
+            }
             SyntaxErrorKind::Parameters { .. } => "put what belongs together into one number",
             SyntaxErrorKind::TooDeep => {
                 "give parts of expressions to variables, and inner blocks to other chains"
@@ -99,6 +101,21 @@ impl CheckError {
         let place = place(self.at, file, source);
         Diagnostic::new(self.kind.code(), self.kind.to_string()).at(place).help(self.kind.help())
     }
+}
+
+/// What to write instead of a word that Python has and eCLAT has not.
+pub fn instead_of(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "True" => "write `true`, or 1",
+        "False" => "write `false`, or 0",
+        "None" => "there are numbers only: write 0, or another one that says so",
+        "break" => "let the condition say when the loop ends: `while n < 8 and more:`",
+        "continue" => "put what follows into an `if`",
+        "import" => "write `from programs.PACKAGE import NAME`",
+        "as" => "programs have their own names: leave `as …` out",
+        "is" => "write `==`",
+        _ => return None,
+    })
 }
 
 fn place(at: At, file: &str, source: &str) -> Place {
@@ -164,7 +181,9 @@ impl CheckErrorKind {
 
     fn help(&self) -> &'static str {
         match self {
-            CheckErrorKind::Unknown { .. } => "import it, or write a chain or a variable of that name before",
+            CheckErrorKind::Unknown { name } => {
+                instead_of(name).unwrap_or("import it, or write a chain or a variable of that name before")
+            }
             CheckErrorKind::Gone { .. } => "give it its type before the block",
             CheckErrorKind::Untyped { .. } => {
                 "write its type before it: `u64: name = …`; names in capitals are constants"

@@ -36,6 +36,8 @@ pub struct Contents {
     pub map: String,
     /// Keys and values, by the parts that they have.
     pub entries: Vec<[Vec<Datum>; 2]>,
+    /// Where each entry is.
+    pub places: Vec<At>,
     pub at: At,
 }
 

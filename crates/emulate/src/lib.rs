@@ -103,6 +103,11 @@ impl Emulator {
         self.budget = instructions;
     }
 
+    /// From now on functions that ask are told that time, in nanoseconds since the machine began; `None`: what it is.
+    pub fn set_time(&mut self, nanoseconds: Option<u64>) {
+        self.host.given = nanoseconds;
+    }
+
     /// Calls a function with at most five arguments.
     ///
     /// # Errors

@@ -68,6 +68,7 @@ pub fn lower(
     learned: &mut Learned,
 ) -> Result<Module, EngineError> {
     check_verdict(snapshot, settings)?;
+    moonhook_baseline::check_objects(snapshot).map_err(Box::new)?;
     let options = moonhook_specialise::Options {
         on_error: settings.on_error.clone(),
         budget: settings.budget,
@@ -106,6 +107,7 @@ pub fn lower(
     }
     moonhook_specialise::compare_marks(&mut module, snapshot);
     warn_of_members(&mut module, snapshot);
+    module.warnings.extend(snapshot.warnings.iter().cloned());
     // Passes take for granted that the rules hold.
     let checked =
         parallel::map(module.functions.iter(), || (), |_, function| moonhook_ir::verify::verify(function));

@@ -4,7 +4,7 @@
 
 use crate::EngineError;
 use moonhook_control::{ControlError, SharedTable};
-use moonhook_install::Program;
+use moonhook_install::{InstallError, Program};
 use moonhook_ir::Module;
 use moonhook_schema::Datum;
 
@@ -29,10 +29,24 @@ pub fn fill_objects(program: &Program, module: &Module) -> Result<(), EngineErro
     for filling in &module.fillings {
         let name = &module.map(filling.map).name;
         for [key, value] in &filling.entries {
-            program.map_update(name, key, value)?;
+            program.map_update(name, key, value).map_err(|error| about(error, key))?;
         }
     }
     Ok(())
+}
+
+/// Says of which entry the kernel wants nothing.
+fn about(error: InstallError, key: &[u8]) -> InstallError {
+    match error {
+        InstallError::MapAccess { map, problem } => {
+            let bytes: Vec<String> = key.iter().map(|byte| format!("{byte:02x}")).collect();
+            InstallError::MapAccess {
+                map,
+                problem: format!("{problem}, for the entry with the key {}", bytes.join(" ")),
+            }
+        }
+        error => error,
+    }
 }
 
 /// The entries that are alive, in any order. Of a table with values for each CPU the sums of all CPUs, where they are integers,

@@ -181,8 +181,10 @@ impl InstallError {
             InstallError::PinnedElsewhere { .. } => {
                 "stop what is pinned with `moonhook stop NAME`, or run the script under another `--name`".to_string()
             }
-            InstallError::MapAccess { .. }
-            | InstallError::Netns { .. }
+            InstallError::MapAccess { .. } => {
+                "`bpftool map` shows what the map can have: its size, its keys, and how many entries are in it".to_string()
+            }
+            InstallError::Netns { .. }
             | InstallError::AttachFailed { .. } => return None,
         })
     }

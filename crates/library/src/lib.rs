@@ -109,6 +109,8 @@ pub fn find_called(name: &str) -> Option<&'static Function> {
         &own::bpf::CALL,
         &own::bpf::DELETE,
         &own::bpf::GET,
+        &own::bpf::KEYS,
+        &own::bpf::MEMBER,
         &own::bpf::SET,
         &own::eclat::CALL,
         &own::eclat::LOAD,

@@ -5,7 +5,8 @@ use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::tree::Chains as Script;
 use moonhook_link::Object;
 use moonhook_snapshot::{
-    LoadedCallee, LoadedChain, LoadedFunction, LoadedLoader, LoadedMap, MapContents, Snapshot, Source,
+    LoadedCallee, LoadedChain, LoadedFunction, LoadedLoader, LoadedMap, MapContents, ObjectTable, Snapshot,
+    Source,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,12 +27,15 @@ pub(crate) struct LoadedChains {
     /// Functions and maps of objects.
     functions: Vec<LoadedFunction>,
     pub maps: Vec<LoadedMap>,
+    /// Tables with what objects have.
+    tables: Vec<ObjectTable>,
     /// The objects of these programs, by names of package and program.
     pub objects: Vec<([String; 2], Arc<Object>)>,
     /// The texts that chains and functions of objects are of.
     sources: Vec<Source>,
     /// What is wrong with others, by the messages that functions have raised.
     refused: Vec<(String, Box<Diagnostic>)>,
+    warnings: Vec<Diagnostic>,
 }
 
 /// A script, with the programs that it calls; those in Lua are functions.
@@ -85,6 +89,11 @@ impl Chains {
     /// What the programs of a script that was added are.
     pub fn programs(&self, script: &Arc<Script>) -> Arc<[LoadedCallee]> {
         self.loaded(script).map(|known| known.programs).unwrap_or_default()
+    }
+
+    /// The same of the script in that file.
+    pub fn programs_of(&self, file: &str) -> Arc<[LoadedCallee]> {
+        self.script(file).map(|script| self.programs(&script)).unwrap_or_default()
     }
 
     /// The functions in Lua among them.
@@ -145,6 +154,17 @@ impl Chains {
         known.maps.len() - 1
     }
 
+    /// Adds a table with what an object has; gives the number that it has in [`Chains::object_table`].
+    pub fn add_object_table(&self, table: ObjectTable) -> usize {
+        let mut known = self.0.borrow_mut();
+        known.tables.push(table);
+        known.tables.len() - 1
+    }
+
+    pub fn object_table(&self, number: usize) -> Option<ObjectTable> {
+        self.0.borrow().tables.get(number).cloned()
+    }
+
     fn keep(&self, names: [String; 2], object: Arc<Object>) -> Result<usize, Box<Diagnostic>> {
         check_licence(&object)?;
         let mut known = self.0.borrow_mut();
@@ -173,6 +193,11 @@ impl Chains {
         message
     }
 
+    /// Keeps what a person should know of a script that is loaded all the same.
+    pub fn warn(&self, warning: Box<Diagnostic>) {
+        self.0.borrow_mut().warnings.push(*warning);
+    }
+
     /// What belongs to a message that ends with one that was raised.
     pub fn refused(&self, message: &str) -> Option<Box<Diagnostic>> {
         let known = self.0.borrow();
@@ -191,6 +216,8 @@ impl Chains {
         snapshot.contents.clone_from(&known.contents);
         snapshot.functions.clone_from(&known.functions);
         snapshot.maps.clone_from(&known.maps);
+        snapshot.object_tables.clone_from(&known.tables);
+        snapshot.warnings.clone_from(&known.warnings);
         snapshot.objects = known.objects.iter().map(|(_, object)| Arc::clone(object)).collect();
         let is_new = |source: &&Source| !snapshot.sources.iter().any(|known| known.name == source.name);
         let new: Vec<Source> = known.sources.iter().filter(is_new).cloned().collect();

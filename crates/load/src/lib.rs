@@ -21,6 +21,7 @@ mod library;
 mod limits;
 mod locate;
 mod map_contents;
+mod map_limits;
 mod modules;
 mod names;
 mod object_maps;
@@ -32,6 +33,7 @@ mod registry;
 mod roots;
 mod run;
 mod sandbox;
+mod spread;
 mod table_order;
 mod traversal;
 mod upvalues;
@@ -98,6 +100,8 @@ pub struct Options {
     pub packages: Arc<dyn Packages>,
     /// Names, and what stands in their places in scripts of eCLAT.
     pub defines: Vec<(String, String)>,
+    /// The interfaces that the scripts are run on: loaders of eCLAT are for those of them at which their scripts attach them.
+    pub interfaces: Vec<String>,
 }
 
 impl Options {
@@ -132,6 +136,7 @@ impl Default for Options {
             kernel: Arc::new(kernel::NoKernel),
             packages: Arc::new(packages::NoPackages),
             defines: Vec::new(),
+            interfaces: Vec::new(),
         }
     }
 }
@@ -225,7 +230,7 @@ pub fn load_with_contents(
     }
     meter.limit_time(None);
 
-    let mut registered = registry.handlers.all.take();
+    let mut registered = spread::spread(registry.handlers.all.take(), &options.interfaces, &mut ran);
     if options.library {
         library::check(&registered)?;
         // Who calls a library by a script's name means one script.
@@ -285,7 +290,7 @@ pub fn load_with_contents(
         snapshot,
         lua,
         handlers,
-        files: files.read(),
+        files: [files.read(), options.packages.files()].concat(),
         scripts: ran,
         requests: registry.requests,
         steppers,

@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
             Kind::Structure { .. } | Kind::Array { .. }
                 if matches!(self.data.get(self.next), Some(Datum::Text(_))) && self.takes_text(ty) =>
             {
-                self.text(offset, size)
+                self.text(ty, offset, size)
             }
             Kind::Structure { is_union, .. } => {
                 // A union is what it is called first.
@@ -95,10 +95,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether a text stands for all of it: what has the size of an address, or an array of bytes. Else the text is for its first part.
+    /// Whether the next text stands for all of it: an array of bytes, or an address of that size. Else it is for its first part.
     fn takes_text(&self, ty: TypeId) -> bool {
         let is_bytes = matches!(self.types.kind(ty), Kind::Array { of, .. } if self.types.size(of) == 1);
-        is_bytes || ADDRESSES.contains(&self.types.size(ty))
+        let Some(Datum::Text(text)) = self.data.get(self.next) else { return false };
+        is_bytes || address(text, self.types.size(ty)).is_some()
+    }
+
+    /// Whether it is an array of `char`, which has names in it. (`__u8` is `unsigned char`.)
+    fn is_of_characters(&self, ty: TypeId) -> bool {
+        let name = |of| self.types.name(self.types.resolved(of));
+        matches!(self.types.kind(ty), Kind::Array { of, .. } if name(of) == "char")
     }
 
     fn place(&mut self, offset: u32, size: u32) -> Result<&mut [u8], String> {
@@ -128,23 +135,41 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn text(&mut self, offset: u32, size: u32) -> Result<(), String> {
+    /// An address where one is of that size, unless characters are wanted: a text that is none is a mistake, not a name.
+    fn text(&mut self, ty: TypeId, offset: u32, size: u32) -> Result<(), String> {
         let Datum::Text(text) = self.take()? else { return Ok(()) };
-        let place = self.place(offset, size)?;
-        let bytes = match (text.parse::<IpAddr>(), place.len()) {
-            (Ok(IpAddr::V4(address)), 4) => Ipv4Addr::octets(&address).to_vec(),
-            (Ok(IpAddr::V6(address)), 16) => Ipv6Addr::octets(&address).to_vec(),
-            _ => match mac(text).filter(|_| place.len() == 6) {
-                Some(mac) => mac.to_vec(),
-                None => text.as_bytes().to_vec(),
-            },
+        let is_name = self.is_of_characters(ty) || !ADDRESSES.contains(&size);
+        let bytes = match address(text, size) {
+            Some(bytes) => bytes,
+            None if is_name => text.as_bytes().to_vec(),
+            None => return Err(format!("has the text '{text}', which is no address of {}", kind(size))),
         };
+        let place = self.place(offset, size)?;
         if bytes.len() > place.len() {
             return Err(format!("has the text '{text}', for which {} bytes are too few", place.len()));
         }
         place.fill(0);
         place[..bytes.len()].copy_from_slice(&bytes);
         Ok(())
+    }
+}
+
+/// The bytes of an address that has so many.
+fn address(text: &str, size: u32) -> Option<Vec<u8>> {
+    match (text.parse::<IpAddr>(), size) {
+        (Ok(IpAddr::V4(address)), 4) => Some(Ipv4Addr::octets(&address).to_vec()),
+        (Ok(IpAddr::V6(address)), 16) => Some(Ipv6Addr::octets(&address).to_vec()),
+        (_, 6) => mac(text).map(|bytes| bytes.to_vec()),
+        _ => None,
+    }
+}
+
+/// What addresses of that size are of.
+fn kind(size: u32) -> &'static str {
+    match size {
+        4 => "IPv4",
+        6 => "Ethernet",
+        _ => "IPv6",
     }
 }
 
@@ -162,10 +187,11 @@ fn mac(text: &str) -> Option<[u8; 6]> {
 mod tests {
     use super::*;
 
-    /// Types of C: `unsigned short`, `signed char`, an array of 16 bytes, a structure of these; a structure of nothing, an array of very many,
-    /// and one that has itself in it without a name.
-    fn types() -> Types {
-        let strings = b"\0unsigned short\0signed char\0s\0a\0b\0c\0";
+    /// Types of C: `unsigned short`, a type of bytes with that name, an array of 16 of them, and a structure of these; a structure of nothing,
+    /// an array of very many, and one that has itself in it without a name.
+    fn types(byte: &str) -> Types {
+        let strings = format!("\0unsigned short\0{byte}\0s\0a\0b\0c\0");
+        let strings = strings.as_bytes();
         let at = |name: &str| {
             let text = [name.as_bytes(), &[0]].concat();
             let found =
@@ -174,7 +200,7 @@ mod tests {
         };
         let records: [&[u32]; 7] = [
             &[at("unsigned short"), 1 << 24, 2, 16],
-            &[at("signed char"), 1 << 24, 1, 1 << 24 | 8],
+            &[at(byte), 1 << 24, 1, 1 << 24 | 8],
             &[0, 3 << 24, 0, 2, 1, 16],
             &[at("s"), 4 << 24 | 3, 20, at("a"), 1, 0, at("b"), 2, 16, at("c"), 3, 24],
             &[at("s"), 4 << 24, 0],
@@ -191,21 +217,21 @@ mod tests {
         Types::parse(bytes).expect("these are types")
     }
 
-    fn encoded(data: &[Datum]) -> Result<Vec<u8>, String> {
-        encode(&types(), (20, Some(TypeId(4))), data)
+    fn encoded(byte: &str, data: &[Datum]) -> Result<Vec<u8>, String> {
+        encode(&types(byte), (20, Some(TypeId(4))), data)
     }
 
     #[test]
     fn parts_become_bytes_in_their_order() {
         use Datum::{Chain, Number, Text};
         let address = Text("2001:db8::1".into());
-        let bytes = encoded(&[Chain(3), Number(u64::MAX), address]).unwrap();
+        let bytes = encoded("signed char", &[Chain(3), Number(u64::MAX), address]).unwrap();
         assert_eq!(bytes[..3], [4, 0, 0xff]);
         assert_eq!(bytes[3..8], [0x20, 0x01, 0x0d, 0xb8, 0]);
         assert_eq!((bytes[18], bytes[19]), (1, 0));
-        let name = encoded(&[Number(1), Number(2), Text("eth0".into())]).unwrap();
+        let name = encoded("char", &[Number(1), Number(2), Text("eth0".into())]).unwrap();
         assert_eq!(name[3..8], *b"eth0\0");
-        assert_eq!(encode(&types(), (8, None), &[Number(7)]).unwrap(), 7_u64.to_ne_bytes());
+        assert_eq!(encode(&types("char"), (8, None), &[Number(7)]).unwrap(), 7_u64.to_ne_bytes());
     }
 
     #[test]
@@ -218,8 +244,10 @@ mod tests {
             (vec![Text("x".into())], "has the text 'x' in the place of a number"),
             (vec![Number(1), Text("x".into())], "has the text 'x' in the place of a number"),
             (vec![Number(1), Number(1), Text("fc00::1".into()), Number(1)], "has 4 parts, the map's have 3"),
+            (vec![Number(1), Number(1), Text("fd77::g1".into())], "'fd77::g1', which is no address of IPv6"),
+            (vec![Number(1), Number(1), Text("10.0.0.0".into())], "'10.0.0.0', which is no address of IPv6"),
         ] {
-            let error = encoded(&data).unwrap_err();
+            let error = encoded("unsigned char", &data).unwrap_err();
             assert!(error.contains(problem), "{data:?}: {error}");
         }
     }

@@ -13,6 +13,11 @@ pub trait Packages: fmt::Debug + Send + Sync {
     /// # Errors
     /// There is none, or it cannot be made; without a place.
     fn find(&self, package: &str, program: &str) -> Result<Packaged, Box<Diagnostic>>;
+
+    /// The files that the programs were made of that were found so far.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }
 
 /// A program of a package.

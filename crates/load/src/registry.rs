@@ -49,6 +49,8 @@ pub(crate) struct Registry {
     pub packages: Arc<dyn Packages>,
     /// Names that stand for texts in scripts of eCLAT.
     pub defines: Arc<[(String, String)]>,
+    /// What the scripts are run on.
+    pub interfaces: Arc<[String]>,
     pub traced: Rc<RefCell<Traced>>,
     pub refusals: Refusals,
     pub flows: Flows,
@@ -67,6 +69,7 @@ impl Registry {
             kernel: Arc::clone(&options.kernel),
             packages: Arc::clone(&options.packages),
             defines: options.defines.as_slice().into(),
+            interfaces: options.interfaces.as_slice().into(),
             traced: Rc::default(),
             refusals: Refusals::default(),
             flows: Flows::default(),

@@ -17,6 +17,14 @@ pub struct Built {
     pub log: String,
     /// Whether it was there already.
     pub cached: bool,
+    /// The source, and what it includes.
+    pub files: Vec<PathBuf>,
+}
+
+impl Built {
+    fn of(object: PathBuf, note: Note, cached: bool) -> Built {
+        Built { object, log: note.log, cached, files: note.files.into_iter().map(|(_, file)| file).collect() }
+    }
 }
 
 /// Makes an object of a C program, if it is not in the cache.
@@ -27,8 +35,8 @@ pub fn build(source: &Path, settings: &Settings<'_>) -> Result<Built, PackageErr
     let source = fs::canonicalize(source).map_err(PackageError::file(source, "read"))?;
     let (key, compiler) = (Key::of(&source, settings), Compiler::find());
     let fingerprint = compiler.as_ref().ok().map(Compiler::fingerprint);
-    if let Some((object, log)) = cache::look_up(settings.cache, &key, fingerprint.as_deref()) {
-        return Ok(Built { object, log, cached: true });
+    if let Some((object, note)) = cache::look_up(settings.cache, &key, fingerprint.as_deref()) {
+        return Ok(Built::of(object, note, true));
     }
     let compiler = compiler?;
     make_folder(settings.cache)?;
@@ -51,7 +59,7 @@ pub fn build(source: &Path, settings: &Settings<'_>) -> Result<Built, PackageErr
     if !files.iter().any(|file| is_newer(file, begun)) {
         cache::store_note(settings.cache, &key, &note)?;
     }
-    Ok(Built { object, log: note.log, cached: false })
+    Ok(Built::of(object, note, false))
 }
 
 /// The object of a C program, if it is in the cache; nothing is compiled.
@@ -59,7 +67,7 @@ pub fn built(source: &Path, settings: &Settings<'_>) -> Option<Built> {
     let source = fs::canonicalize(source).ok()?;
     let compiler = Compiler::find().ok().map(|compiler| compiler.fingerprint());
     let found = cache::look_up(settings.cache, &Key::of(&source, settings), compiler.as_deref());
-    found.map(|(object, log)| Built { object, log, cached: true })
+    found.map(|(object, note)| Built::of(object, note, true))
 }
 
 fn is_newer(file: &Path, than: SystemTime) -> bool {

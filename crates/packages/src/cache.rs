@@ -107,12 +107,12 @@ fn of_file(path: &Path) -> Result<String, PackageError> {
     Ok(digest([content.as_slice()]))
 }
 
-/// The object of that source, with what the compiler has said, if it would be the same today. Without a compiler, the one that made it is
+/// The object of that source, with the note about it, if it would be the same today. Without a compiler, the one that made it is
 /// taken for today's.
-pub fn look_up(cache: &Path, key: &Key, compiler: Option<&str>) -> Option<(PathBuf, String)> {
+pub fn look_up(cache: &Path, key: &Key, compiler: Option<&str>) -> Option<(PathBuf, Note)> {
     let note = Note::parse(&fs::read(key.note(cache)).ok()?)?;
     let object = cache.join(note.object(key));
-    (object.is_file() && note.is_so_still(compiler)).then_some((object, note.log))
+    (object.is_file() && note.is_so_still(compiler)).then_some((object, note))
 }
 
 /// Puts an object into the cache.
@@ -187,7 +187,7 @@ mod tests {
         fs::write(&made, "object").unwrap();
         let settings = Settings { defines: &[], includes: &[], cache: folder.path() };
         let key = Key::of(&source, &settings);
-        let look = |compiler| look_up(folder.path(), &key, compiler);
+        let look = |compiler| look_up(folder.path(), &key, compiler).map(|(object, note)| (object, note.log));
         assert_eq!(look(None), None);
         let note = Note::new("clang 1".into(), std::slice::from_ref(&source), "warning\n\n".into()).unwrap();
         let object = store_object(folder.path(), &key, &note, &made).unwrap();

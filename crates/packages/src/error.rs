@@ -81,7 +81,7 @@ impl PackageError {
                 format!("there is {}", names.join(", "))
             }
             PackageError::NoPackage { .. } => {
-                "fetch it, or name the folder in which the package's folder lies".into()
+                "name the folder in which the package's folder lies with `--packages DIR`, or fetch it".into()
             }
             PackageError::NoProgram { program, .. } => {
                 format!("programs are called by the names of their files: {program}.bpf.c")

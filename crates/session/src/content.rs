@@ -24,6 +24,19 @@ pub struct Content {
     /// The sections of the programs, one for each hook: what counts verdicts has room for those of each.
     #[serde(default)]
     pub programs: Vec<String>,
+    /// What the scripts list for maps of C objects.
+    #[serde(default)]
+    pub listed: Vec<Listed>,
+}
+
+/// The entries that scripts list for a map, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    pub map: String,
+    /// Bytes of a value.
+    pub value_size: u32,
+    /// Bytes of keys.
+    pub keys: BTreeSet<Vec<u8>>,
 }
 
 /// A shared table, or a map of a C object.
@@ -81,6 +94,7 @@ impl Content {
             general: module.arena().is_some(),
             kinds: of_general.map_or_else(Vec::new, |variable| variable.kinds.to_vec()),
             programs: module.sections().map(str::to_string).collect(),
+            listed: listed(module),
             sections: [STATE, VERDICTS].into_iter().filter(is_there).map(str::to_string).collect(),
         }
     }
@@ -108,6 +122,20 @@ fn object_maps(module: &Module) -> impl Iterator<Item = Table> {
         );
         Some(Table { name: map.name.clone(), schema, map: map.name.clone() })
     })
+}
+
+fn listed(module: &Module) -> Vec<Listed> {
+    let mut all: Vec<Listed> = Vec::new();
+    for filling in &module.fillings {
+        let map = module.map(filling.map);
+        let MapKind::Map(MapDefinition { value_size, .. }) = map.kind else { continue };
+        let keys = filling.entries.iter().map(|[key, _]| key.clone());
+        match all.iter_mut().find(|known| known.map == map.name) {
+            Some(known) => known.keys.extend(keys),
+            None => all.push(Listed { map: map.name.clone(), value_size, keys: keys.collect() }),
+        }
+    }
+    all
 }
 
 fn owner<'a>(variable: &moonhook_ir::Variable, owners: &'a Owners) -> Option<&'a str> {

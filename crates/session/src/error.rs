@@ -8,7 +8,7 @@ use moonhook_install::InstallError;
 use moonhook_load::LoadError;
 use moonhook_records::RecordError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -34,8 +34,9 @@ pub enum SessionError {
     /// Entry number `entry`, from 0, of those that were to be loaded.
     #[error("{error}")]
     Entry { entry: usize, error: Box<SessionError> },
-    #[error("a script named '{name}' is pinned")]
-    Pinned { name: Name },
+    /// The folder is told where it is another one than was asked for.
+    #[error("a script named '{name}' is pinned{}", within(.folder.as_deref()))]
+    Pinned { name: Name, folder: Option<PathBuf> },
     #[error("files cannot be watched: {source}")]
     Watch { source: io::Error },
     /// What the programs were attached to.
@@ -88,9 +89,16 @@ impl SessionError {
             ),
             SessionError::OfMap { help, .. } => ("MH0711", *help),
             SessionError::Entry { error, .. } => return error.diagnostic(),
-            SessionError::Pinned { name } => {
-                let help =
-                    format!("`--pin` takes over, `moonhook stop {name}` removes it; or use another `--name`");
+            SessionError::Pinned { name, folder } => {
+                let help = match folder {
+                    None => format!(
+                        "`--pin` takes over, `moonhook stop {name}` removes it; or use another `--name`"
+                    ),
+                    Some(folder) => format!(
+                        "`--bpffs {}` is where it is found, as it is without `--bpffs`",
+                        folder.display()
+                    ),
+                };
                 return Diagnostic::new("MH0011", self.to_string()).help(help);
             }
             SessionError::Watch { .. } => (
@@ -185,4 +193,9 @@ fn load_exit(error: &LoadError) -> Exit {
         LoadError::Chunk { .. } | LoadError::State { .. } => Exit::Bug,
         _ => Exit::Refused,
     }
+}
+
+/// Where something is, if that is to be said.
+fn within(folder: Option<&Path>) -> String {
+    folder.map(|folder| format!(" in {}", folder.display())).unwrap_or_default()
 }

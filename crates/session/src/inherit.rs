@@ -6,12 +6,13 @@
 //! programs for the same hooks.
 
 use crate::SessionError;
-use crate::content::{Content, Earlier, Table, Variable};
+use crate::content::{Content, Earlier, Listed, Table, Variable};
 use moonhook_daemon::{Kept, TableKept};
 use moonhook_engine::Kernel;
 use moonhook_install::DataSection;
 use moonhook_ir::maps::sections::{STATE, VERDICTS};
 use moonhook_ir::{self as ir, Sums, VariableContent, VariableKind};
+use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 
 /// What becomes of each table and variable.
@@ -25,6 +26,8 @@ pub struct Inheritance {
     maps: Vec<(String, String)>,
     /// Variables to copy.
     copies: Vec<Copied>,
+    /// Entries that the earlier scripts have listed for maps that go on, and these do not list.
+    unlisted: Vec<Listed>,
     /// What the variables of general code, to which these offsets belong, can be in the new program.
     kinds: Option<Vec<VariableKind>>,
 }
@@ -47,6 +50,7 @@ pub fn plan(new: &Content, earlier: Option<&dyn Earlier>) -> Inheritance {
     let old = earlier.content();
     let is_there = |map: &str| earlier.map(map).is_some();
     tables(&mut plan, new, old, &is_there);
+    unlisted(&mut plan, new, old);
     if new.general && old.general && earlier.arena().is_some() {
         plan.kinds = Some(new.kinds.clone());
         variables(&mut plan, new, old, true);
@@ -64,7 +68,7 @@ pub fn plan(new: &Content, earlier: Option<&dyn Earlier>) -> Inheritance {
 }
 
 fn reset(name: &str, from: &str, to: &str) -> TableKept {
-    TableKept { name: name.to_string(), outcome: Kept::Reset { from: from.to_string(), to: to.to_string() } }
+    TableKept::new(name, Kept::Reset { from: from.to_string(), to: to.to_string() })
 }
 
 fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn Fn(&str) -> bool) {
@@ -75,11 +79,11 @@ fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn F
             .all(|tables| tables.iter().filter(|other| other.name == table.name).count() == 1);
         let same = |old: &Table| (&old.schema, &old.map) == (&table.schema, &table.map);
         let kept = match old.tables.iter().find(|old| old.name == table.name) {
-            None => TableKept { name: table.name.clone(), outcome: Kept::New },
-            Some(_) if !is_unique => TableKept { name: table.name.clone(), outcome: Kept::Ambiguous },
+            None => TableKept::new(&table.name, Kept::New),
+            Some(_) if !is_unique => TableKept::new(&table.name, Kept::Ambiguous),
             Some(old) if same(old) && is_there(&old.map) => {
                 plan.maps.push((table.map.clone(), old.map.clone()));
-                TableKept { name: table.name.clone(), outcome: Kept::Kept }
+                TableKept::new(&table.name, Kept::Kept)
             }
             Some(old) => reset(&table.name, &old.schema, &table.schema),
         };
@@ -89,9 +93,41 @@ fn tables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: &dyn F
     dropped(&mut plan.tables, &names(new), &names(old));
 }
 
+/// Finds what scripts list no more: what they list is what a map begins with, and entries that packets have made are no concern of theirs.
+fn unlisted(plan: &mut Inheritance, new: &Content, old: &Content) {
+    let none = BTreeSet::new();
+    for kept in plan.tables.iter_mut().filter(|kept| kept.outcome == Kept::Kept) {
+        let of = |content: &Content| content.listed.iter().find(|listed| listed.map == kept.name).cloned();
+        let (before, after) = (of(old), of(new));
+        let keys = after.as_ref().map_or(&none, |listed| &listed.keys);
+        let known = before.as_ref().map_or(&none, |listed| &listed.keys);
+        kept.added = keys.difference(known).count();
+        let gone: BTreeSet<Vec<u8>> = known.difference(keys).cloned().collect();
+        kept.removed = gone.len();
+        if let Some(listed) = before.filter(|_| !gone.is_empty()) {
+            plan.unlisted.push(Listed { keys: gone, ..listed });
+        }
+    }
+}
+
+/// Removes them, once the earlier program does not run any more. An element of an array, which stays, is as it begins.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn remove_unlisted(plan: &Inheritance, new: &Kernel) -> Result<(), SessionError> {
+    for Listed { map, value_size, keys } in &plan.unlisted {
+        for key in keys {
+            if new.program.map_delete(map, key).is_err() {
+                new.program.map_update(map, key, &vec![0; *value_size as usize])?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn dropped(kept: &mut Vec<TableKept>, new: &[String], old: &[String]) {
     let gone = old.iter().filter(|name| !new.contains(name));
-    kept.extend(gone.map(|name| TableKept { name: name.clone(), outcome: Kept::Dropped }));
+    kept.extend(gone.map(|name| TableKept::new(name, Kept::Dropped)));
 }
 
 fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: bool) {
@@ -110,17 +146,15 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
             .iter()
             .all(|variables| variables.iter().filter(same_name).count() < 2);
         let kept = match old.variables.iter().find(same_name) {
-            None => TableKept { name: variable.name.clone(), outcome: Kept::New },
-            Some(_) if !is_unique && !shared => {
-                TableKept { name: variable.name.clone(), outcome: Kept::Ambiguous }
-            }
+            None => TableKept::new(&variable.name, Kept::New),
+            Some(_) if !is_unique && !shared => TableKept::new(&variable.name, Kept::Ambiguous),
             Some(old) if is_there && old.ty == variable.ty && old.portable && variable.portable => {
                 if !shared {
                     let sums = old.sums.map(|(first, stride)| Sums { first, stride });
                     let is_integer = variable.ty == ir::Variable::INTEGER;
                     plan.copies.push(Copied { from: old.offset, to: variable.offset, sums, is_integer });
                 }
-                TableKept { name: variable.name.clone(), outcome: Kept::Kept }
+                TableKept::new(&variable.name, Kept::Kept)
             }
             Some(old) => reset(&variable.name, &old.ty, &variable.ty),
         };
@@ -269,6 +303,7 @@ mod tests {
             kinds: Vec::new(),
             sections: vec![VERDICTS.to_string()],
             programs: Vec::new(),
+            listed: Vec::new(),
         }
     }
 
@@ -298,6 +333,22 @@ mod tests {
         assert_eq!(outcomes(&planned(&new, old.clone(), "map_b").tables)[0], ("b", "reset"));
         let twice = content(&[("b", "int → int"), ("b", "int → int")], &[]);
         assert_eq!(outcomes(&planned(&twice, old, "").tables)[..2], [("b", "ambiguous"), ("b", "ambiguous")]);
+    }
+
+    #[test]
+    fn entries_that_scripts_list_no_more_go() {
+        let listing = |keys: &[u8]| {
+            let keys = keys.iter().map(|key| vec![*key]).collect();
+            let listed = vec![Listed { map: "a".into(), value_size: 4, keys }];
+            let table = Table { name: "a".into(), schema: "x".into(), map: "a".into() };
+            Content { listed, tables: vec![table], ..content(&[], &[]) }
+        };
+        let plan = planned(&listing(&[1, 2]), listing(&[2, 3, 4]), "");
+        assert_eq!((plan.tables[0].added, plan.tables[0].removed), (1, 2));
+        assert_eq!(plan.unlisted[0].keys, BTreeSet::from([vec![3], vec![4]]));
+        let none = Content { listed: Vec::new(), ..listing(&[]) };
+        assert_eq!(planned(&none, listing(&[2]), "").tables[0].removed, 1);
+        assert_eq!(planned(&listing(&[2]), none, "").tables[0].added, 1);
     }
 
     #[test]

@@ -121,10 +121,11 @@ impl Pins {
         read(&self.record)
     }
 
-    /// Whether the script is known to be pinned in another folder: then there cannot be pins of it here, too.
-    pub fn are_elsewhere(&self) -> bool {
-        let noted = self.record().and_then(|record| record.folder);
-        noted.is_some_and(|folder| folder != self.folder && !links_in(&folder).is_empty())
+    /// The other folder in which the script is known to be pinned, with those of other scripts: then there cannot be pins of it here, too.
+    pub fn elsewhere(&self) -> Option<PathBuf> {
+        let noted = self.record()?.folder?;
+        let is_other = noted != self.folder && !links_in(&noted).is_empty();
+        is_other.then(|| noted.parent().unwrap_or(&noted).to_path_buf())
     }
 
     /// What a process that has ended has left of the script, as far as it is still there.

@@ -49,6 +49,9 @@ impl Session {
         if let Err(error) = inherit::add_late(&copied, &self.installed, &next.kernel) {
             self.complain(error.to_string())?;
         }
+        if let Err(error) = inherit::remove_unlisted(&plan, &next.kernel) {
+            self.complain(error.to_string())?;
+        }
         let total = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
         let verify = next.timings.kernel_load.unwrap_or(0);
         let timing = Timing { compile: next.timings.total - verify, verify, update, total };

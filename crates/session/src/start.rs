@@ -45,6 +45,7 @@ impl Session {
         let name = claim.as_ref().map_or_else(|| default_name(&options), |claim| claim.name().clone());
         let pins = pins(&mut options, &name, claim.is_some())?;
         let _swept = pins.as_ref().map(|pins| Swept(pins.folder().to_path_buf()));
+        options.settings.load.interfaces.clone_from(&options.interfaces);
         let settings = options.settings.clone();
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
@@ -70,6 +71,7 @@ impl Session {
         sockets.connect(&installed.kernel, &options, &mut frames, &inbox)?;
         audience.installed(&installed.kernel.program, &installed.object_maps)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
+        inherit::remove_unlisted(&plan, &installed.kernel)?;
         let peers = Peers::attach(&options, attachments.links(), &installed.kernel)?;
         if options.peer {
             interfaces.listen(options.netns.as_deref())?;
@@ -172,9 +174,11 @@ fn pins(options: &mut Options, name: &Name, has_name: bool) -> Result<Option<Pin
         pins.clean()?;
     }
     match options.pin {
-        true if pins.are_elsewhere() => Err(SessionError::Pinned { name: name.clone() }),
+        _ if pins.elsewhere().is_some() => {
+            Err(SessionError::Pinned { name: name.clone(), folder: pins.elsewhere() })
+        }
         true => pins.create().map(|()| Some(pins)),
-        false if pins.exist() => Err(SessionError::Pinned { name: name.clone() }),
+        false if pins.exist() => Err(SessionError::Pinned { name: name.clone(), folder: None }),
         false => Ok(None),
     }
 }

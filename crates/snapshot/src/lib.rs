@@ -23,6 +23,7 @@ pub mod same_word;
 mod table;
 mod traced;
 
+use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::tree::Chains;
 use moonhook_hook::{CLONE, Hook, Point, XDP};
 use moonhook_link::Object;
@@ -32,7 +33,8 @@ use std::sync::Arc;
 pub use dump::dump;
 pub use flow_table::FlowTable;
 pub use linked::{
-    Leaf, LoadedCallee, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, Parameter,
+    Leaf, LoadedCallee, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, ObjectTable,
+    Parameter,
 };
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
@@ -96,6 +98,10 @@ pub struct Snapshot {
     /// Functions and maps of objects that packet code knows by their numbers here.
     pub functions: Vec<LoadedFunction>,
     pub maps: Vec<LoadedMap>,
+    /// Tables with functions or maps of objects; their metatables have their numbers here ([`ObjectTable::NUMBER`]).
+    pub object_tables: Vec<ObjectTable>,
+    /// What a person should know of the scripts, which run all the same.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A chain of eCLAT: the script that it is of, and its number there.

@@ -101,3 +101,30 @@ impl Leaf {
         }
     }
 }
+
+/// A table with what an object has, by names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectTable {
+    /// The object's file.
+    pub object: String,
+    /// What is in the table: `function` or `map`.
+    pub what: &'static str,
+    /// What scripts cannot use, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+impl ObjectTable {
+    /// The field of a table's metatable with the table's number.
+    pub const NUMBER: &str = "object";
+    /// The field of the metatable of what stands for a map with the map's name.
+    pub const MAP: &str = "map";
+
+    /// Why the table has nothing of that name.
+    pub fn problem(&self, name: &str) -> String {
+        let known = self.refused.iter().find(|(refused, _)| refused == name);
+        match known {
+            Some((_, problem)) => format!("the {} '{name}' of {} {problem}", self.what, self.object),
+            None => format!("{} has no {} '{name}'", self.object, self.what),
+        }
+    }
+}

@@ -37,8 +37,13 @@ impl Context<'_> {
         if !self.options.given_time {
             return self.helper(clock.helper(), &[]);
         }
-        let map = self.output.map(ir::maps::CLOCK, || ir::MapKind::Data(vec![0; SIZE]));
+        let map = self.clock_section();
         let base = self.emit(Op::DataAddress { map, offset: clock as u32 });
         self.load(base, 0, Size::B8, false)
+    }
+
+    /// The section with the time that whoever runs the program says.
+    pub fn clock_section(&mut self) -> ir::MapId {
+        self.output.map(ir::maps::CLOCK, || ir::MapKind::Data(vec![0; SIZE]))
     }
 }

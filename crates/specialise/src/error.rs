@@ -82,6 +82,9 @@ pub enum LowerErrorKind {
     /// `general`: general code may know more.
     #[error("{what} is not known before packets arrive")]
     UnknownTarget { what: &'static str, help: &'static str, general: bool },
+    /// A name that a C object does not have, or has in a way that scripts cannot use.
+    #[error("{message}")]
+    NoMember { message: String, help: String },
     /// What cannot be done with a function of a C object, or with a function that a chain calls.
     #[error("{what} is not possible")]
     Linked { what: String, reason: &'static str, help: &'static str },
@@ -214,6 +217,7 @@ impl LowerErrorKind {
                 "what a flow's function has in common with the script is what it is in the script's handlers",
                 (*help).into(),
             ),
+            NoMember { help, .. } => ("MH0317", "scripts have nothing of that name", help.clone()),
             Linked { reason, help, .. } => ("MH0222", reason, (*help).into()),
             Internal { .. } => ("MH0216", "this is a fault of Moonhook", "report it, with the script".into()),
             StateType { help, .. } => (

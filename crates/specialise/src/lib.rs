@@ -101,13 +101,13 @@ mod value;
 pub mod variables;
 mod writes;
 
-pub use builtins::is_library_function;
+pub use builtins::{OUTSIDE, is_library_function};
 pub use clock::Clock;
 pub use error::{LowerError, LowerErrorKind, Result, Stop};
 pub use flow_headers::Caller;
 pub use interfaces::interfaces;
 pub use marks::compare_marks;
-pub use members::is_of_constants;
+pub use members::{is_of_constants, nearby};
 pub use objects::text_fields;
 pub use of_flow::{OfFlow, check_general, check_targets, own_cells};
 pub use programs::{library_name, program_name, set_apart};

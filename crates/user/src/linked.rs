@@ -73,6 +73,8 @@ impl Objects {
         let bytes = packet.map(|packet| self.bytes(packet)).transpose()?.unwrap_or_default();
         let head = packet.map_or(Ok(0), |packet| self.head(packet))?;
         let mut own = Packet { bytes: bytes.clone(), ingress_ifindex: INTERFACE, head, ..Packet::default() };
+        let time = moonhook_load::time().ok().and_then(|now| u64::try_from(now.monotonic).ok());
+        self.emulator.borrow_mut().set_time(time);
         let returned = self.emulator.borrow_mut().call(program.object, program.function, arguments, &mut own);
         if let Some(packet) = packet {
             put_back(packet, (&bytes, head), &own)?;

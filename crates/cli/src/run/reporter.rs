@@ -296,13 +296,18 @@ fn form_text(form: &Form) -> String {
     format!("  {name} code, because {}{message}\n", report::place_text(place))
 }
 
+/// How many entries of a map were added or removed, if some were.
+fn counted(count: usize, what: &str) -> String {
+    if count == 0 { String::new() } else { format!(", {count} {what}") }
+}
+
 /// A line for each table and variable.
 fn kept_text(tables: &[TableKept], variables: &[TableKept]) -> String {
     let mut text = String::new();
     for (what, items) in [("table", tables), ("variable", variables)] {
-        for TableKept { name, outcome } in items {
+        for TableKept { name, outcome, added, removed } in items {
             let outcome = match outcome {
-                Kept::Kept => "kept".to_string(),
+                Kept::Kept => format!("kept{}{}", counted(*added, "added"), counted(*removed, "removed")),
                 Kept::Reset { from, to } if from == to => format!("reset ({from})"),
                 Kept::Reset { from, to } => format!("reset (it was {from}, it is {to})"),
                 Kept::New => "new".to_string(),

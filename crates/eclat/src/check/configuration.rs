@@ -14,7 +14,9 @@ pub fn contents(script: &Script, names: &Names<'_>) -> Result<Vec<Contents>> {
         for [key, value] in &contents.entries {
             entries.push([data(names, key)?, data(names, value)?]);
         }
-        Ok(Contents { program, map: contents.map.clone(), entries, at: contents.at })
+        let place = |[key, _]: &[Vec<Expression>; 2]| key.first().map_or(contents.at, |part| part.at);
+        let places = contents.entries.iter().map(place).collect();
+        Ok(Contents { program, map: contents.map.clone(), entries, places, at: contents.at })
     };
     script.contents.iter().map(of_one).collect()
 }

@@ -3,7 +3,7 @@
 use super::expression::{binary, convert, number};
 use super::{Result, Scope, constant, is_upper};
 use crate::ast::{Binary, Expression, ExpressionKind, Statement, StatementKind, Type};
-use crate::error::CheckErrorKind;
+use crate::error::{CheckErrorKind, instead_of};
 use crate::token::At;
 use crate::tree::{Line, LineKind, Value, ValueKind};
 
@@ -44,6 +44,9 @@ impl<'a> Scope<'a> {
             }
             StatementKind::Call(call) => match call.kind {
                 ExpressionKind::Call { .. } => push(LineKind::Call(self.value(call)?)),
+                ExpressionKind::Name(ref name) if instead_of(name).is_some() => {
+                    return Err(CheckErrorKind::Unknown { name: name.clone() }.at(at));
+                }
                 _ => return Err(CheckErrorKind::Useless.at(at)),
             },
             StatementKind::If { arms, otherwise } => {

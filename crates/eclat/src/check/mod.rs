@@ -31,6 +31,13 @@ pub fn check(script: &Script, file: &str) -> Result<Chains> {
     Ok(Chains { file: file.into(), chains, programs, reads, contents, attachments })
 }
 
+impl Chains {
+    /// The numbers of the chains that others call.
+    pub fn called(&self) -> impl Iterator<Item = usize> + '_ {
+        order::called(&self.chains)
+    }
+}
+
 /// What all chains know.
 struct Names<'a> {
     constants: HashMap<&'a str, &'a Expression>,

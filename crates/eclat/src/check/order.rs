@@ -39,6 +39,11 @@ pub fn check(chains: &[Chain]) -> Result<(), CheckError> {
     Ok(())
 }
 
+/// The chains that others call.
+pub fn called(chains: &[Chain]) -> impl Iterator<Item = usize> + '_ {
+    chains.iter().flat_map(|chain| Outline::of(chain).calls).map(|(callee, _)| callee)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,

@@ -179,6 +179,23 @@ fn what_cannot_be_meant_is_refused() {
     }
 }
 
+/// Words of Python that eCLAT has not are told with what to write instead.
+#[test]
+fn words_of_python_are_told_with_others() {
+    for (source, help) in [
+        ("def f():\n  return True\n", "`true`"),
+        ("def f():\n  return False\n", "`false`"),
+        ("def f():\n  return None\n", "write 0"),
+        ("def f():\n  while 1:\n    break\n", "when the loop ends"),
+        ("import basics\n", "`from programs.PACKAGE import NAME`"),
+        ("from programs.basics import drop as d\n", "leave `as …` out"),
+    ] {
+        let diagnostic = crate::read(source, "a.eclat").expect_err(source);
+        let own = diagnostic.help.as_deref().unwrap_or_default();
+        assert!(own.contains(help), "{source}: {own}");
+    }
+}
+
 #[test]
 fn maps_are_filled_and_loaders_attached() {
     let source = "from loaders.basic import ip6_sc\nfrom programs.own import count\nN = 7\ndef f():\n  return count[hits][1, N]\n\

@@ -23,3 +23,9 @@ pub const SET: Function = Function::stub("object map set", &[Boolean, Nothing]);
 
 /// Removes an entry of a map: its number, the integers of the key. Whether that was possible.
 pub const DELETE: Function = Function::stub("object map delete", &[Boolean, Nothing]);
+
+/// What tables of objects call for a name that they do not have: the table and the name. It is an error, at load time, too.
+pub const MEMBER: Function = Function::load("bpf.object field");
+
+/// The keys of a map, outside of packets: its number.
+pub const KEYS: Function = Function::load("bpf.object keys");

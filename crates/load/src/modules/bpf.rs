@@ -2,18 +2,17 @@
 
 mod access;
 mod signature;
-mod text;
+pub(super) mod text;
 
-pub(super) use signature::of_map;
 #[cfg(test)]
 pub(crate) use signature::parts as parts_of;
+pub(super) use signature::{Part, of_map};
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_diagnostic::Diagnostic;
-use moonhook_library::own::bpf::{CALL, DELETE, GET, SET};
+use moonhook_library::own::bpf::{CALL, DELETE, GET, KEYS, MEMBER, SET};
 use moonhook_link::{Linkage, Object};
-use moonhook_snapshot::{LoadedMap, LoadedProgram};
-use std::sync::Arc;
+use moonhook_snapshot::{LoadedMap, LoadedProgram, ObjectTable};
 
 use super::flow::said;
 use super::module::{Context, Module, type_error};
@@ -34,6 +33,8 @@ struct Calls {
     set: Function,
     delete: Function,
     each: Function,
+    /// What tables have for names that objects do not have.
+    member: Function,
 }
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
@@ -43,13 +44,14 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     let call: Function = context.chunk::<Function>(include_str!("bpf.lua"))?.call(find)?;
     context.names.add_function(CALL.name, call.clone());
     let registry = context.registry.clone();
-    let each = access::each(context.lua, &registry)?;
+    let each = context.values_function(KEYS.name, access::each(&registry))?;
     let calls = Calls {
         call,
         get: context.values_function(GET.name, access::get(&registry))?,
         set: context.function(SET.name, access::set(&registry))?,
         delete: context.function(DELETE.name, access::delete(&registry))?,
         each: context.chunk::<Function>(include_str!("each.lua"))?.call(each)?,
+        member: context.values_function(MEMBER.name, missing(&registry))?,
     };
     let globals = context.globals.clone();
     let object = context.function("bpf.object", move |lua, arguments| {
@@ -73,20 +75,21 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 /// The table that stands for an object: its functions by their names, and its maps.
 fn contents(lua: &Lua, registry: &Registry, calls: &Calls, number: usize) -> Result<Table, String> {
     let object = registry.chains.object_at(number);
-    let [table, maps, refused] = [(); 3].map(|()| lua.create_table());
-    let (table, maps, refused) = (table.map_err(said)?, maps.map_err(said)?, refused.map_err(said)?);
+    let [table, maps] = [(); 2].map(|()| lua.create_table());
+    let (table, maps) = (table.map_err(said)?, maps.map_err(said)?);
+    let [mut functions, mut others] = [Vec::new(), Vec::new()];
     for (index, function) in object.functions.iter().enumerate() {
         if function.linkage == Linkage::Static {
             continue;
         }
         match signature::of_function(&object, LoadedProgram { object: number, function: index }) {
             Ok(signature) => {
-                let text = text::function(&signature);
+                let text = text::function(&signature, &function.name);
                 let own = registry.chains.add_function(signature.function);
                 let made: Function = made(lua, &text)?.call((&calls.call, own)).map_err(said)?;
                 table.raw_set(function.name.as_str(), made).map_err(said)?;
             }
-            Err(problem) => note(&refused, &object, ("function", &function.name), &problem)?,
+            Err(problem) => functions.push((function.name.clone(), problem)),
         }
     }
     for (index, map) in object.maps.iter().enumerate() {
@@ -99,22 +102,18 @@ fn contents(lua: &Lua, registry: &Registry, calls: &Calls, number: usize) -> Res
                 let made: Table = made(lua, &text)?.call(arguments).map_err(said)?;
                 maps.raw_set(map.name.as_str(), made).map_err(said)?;
             }
-            Err(problem) => note(&refused, &object, ("map", &map.name), &problem)?,
+            Err(problem) => others.push((map.name.clone(), problem)),
         }
     }
-    for (table, what) in [(&table, "function"), (&maps, "map")] {
+    for (table, what, refused) in [(&table, "function", functions), (&maps, "map", others)] {
+        let known = ObjectTable { object: object.name.clone(), what, refused };
         let metatable = lua.create_table().map_err(said)?;
-        metatable.raw_set("__index", missing(lua, registry, (&object, &refused), what)?).map_err(said)?;
+        metatable.raw_set("__index", &calls.member).map_err(said)?;
+        metatable.raw_set(ObjectTable::NUMBER, registry.chains.add_object_table(known)).map_err(said)?;
         table.set_metatable(Some(metatable)).map_err(said)?;
     }
     table.raw_set("maps", maps).map_err(said)?;
     Ok(table)
-}
-
-/// Keeps why a function or a map cannot be used.
-fn note(refused: &Table, object: &Object, (what, name): (&str, &str), problem: &str) -> Result<(), String> {
-    let message = format!("the {what} '{name}' of {} {problem}", object.name);
-    refused.raw_set(format!("{what} {name}"), message).map_err(said)
 }
 
 /// Text in Lua that is nobody's script, as a function.
@@ -126,19 +125,15 @@ fn made(lua: &Lua, text: &str) -> Result<Function, String> {
 }
 
 /// Raises, for a name that an object does not have, or has in a way that cannot be used, an error that says so.
-fn missing(
-    lua: &Lua,
-    registry: &Registry,
-    (object, refused): (&Arc<Object>, &Table),
-    what: &'static str,
-) -> Result<Function, String> {
-    let (registry, refused, object) = (registry.clone(), refused.clone(), Arc::clone(object));
-    let find = move |_: &Lua, arguments: MultiValue| -> Result<MultiValue, String> {
+fn missing(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> Result<MultiValue, String> + 'static {
+    let registry = registry.clone();
+    move |_, arguments| {
         let name = arguments.get(1).map_or(Ok(String::new()), Value::to_string).map_err(said)?;
-        let known: Option<String> = refused.raw_get(format!("{what} {name}")).map_err(said)?;
-        let message = known.unwrap_or_else(|| format!("{} has no {what} '{name}'", object.name));
+        let metatable = arguments.first().and_then(Value::as_table).and_then(Table::metatable);
+        let number = metatable.map(|table| table.raw_get::<usize>(ObjectTable::NUMBER)).transpose();
+        let known = number.ok().flatten().and_then(|number| registry.chains.object_table(number));
+        let message = known.map_or_else(|| format!("there is no '{name}'"), |known| known.problem(&name));
         let help = "`bpftool btf dump file` shows what the object has, and of which types";
         Err(registry.chains.refuse(Box::new(Diagnostic::new("MH0317", message).help(help))))
-    };
-    crate::functions::raising(lua, find).map_err(said)
+    }
 }

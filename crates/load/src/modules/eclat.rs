@@ -3,11 +3,14 @@
 mod attach;
 mod maps;
 mod script;
+mod startable;
 
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, Table, Value, Variadic};
+use moonhook_eclat::tree::Chain;
 use moonhook_library::own::eclat::{CALL, LOAD};
 
+use super::bpf::text::{CHECKED, check_integer, check_packet};
 use super::flow::said;
 use super::module::{Context, Module, type_error};
 use crate::registry::Registry;
@@ -39,9 +42,9 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         let script = script::read((lua, &registry, &globals), (&file, &file))?;
         let found = script.chains.iter().position(|chain| chain.name == name);
         let number = found.ok_or_else(|| format!("'{file}' has no chain '{name}'"))?;
-        let (chain, parameters) = (registry.chains.add(&script, number)?, script.chains[number].parameters);
+        let chain = registry.chains.add(&script, number)?;
         let called = registry.chains.functions(&script);
-        function(lua, &own.chain, (chain, parameters), &called).map(Value::Function).map_err(said)
+        function(lua, &own.chain, chain, &script.chains[number], &called).map(Value::Function).map_err(said)
     })?;
     table.raw_set("chain", chain)?;
     let (registry, globals) = (context.registry.clone(), context.globals.clone());
@@ -51,6 +54,10 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         let title = if arguments.len() > 1 { text(arguments, 2, "attach")? } else { file.clone() };
         let script = script::read((lua, &registry, &globals), (&file, &title))?;
         attach::attach(lua, &registry, &calls, &script)?;
+        if arguments.len() > 1 {
+            // Run by itself: no Lua code calls other chains of it.
+            startable::warn_of_idle(&registry, &script);
+        }
         Ok(Value::Nil)
     })?;
     table.raw_set("attach", attach)?;
@@ -84,14 +91,17 @@ fn caller(context: &mut Context, name: &'static str, key: &'static str) -> mlua:
 fn function(
     lua: &Lua,
     call: &Function,
-    (number, parameters): (usize, usize),
+    number: usize,
+    Chain { name, parameters, .. }: &Chain,
     called: &[Function],
 ) -> mlua::Result<Function> {
-    let names: String =
-        ["a", "b", "c", "d"].iter().take(parameters).map(|name| format!(", {name}")).collect();
+    let names = &["a", "b", "c", "d"][..(*parameters).min(4)];
+    let checks: String = check_packet("pkt", 1, name)
+        + &names.iter().zip(2..).map(|(argument, at)| check_integer(argument, at, name)).collect::<String>();
+    let names: String = names.iter().map(|name| format!(", {name}")).collect();
     let functions = function_names(called.len());
     let text = format!(
-        "local call, number{functions} = ... return function(pkt{names}) return call(number, pkt{names}{functions}) end"
+        "local call, number{functions} = ... {CHECKED}return function(pkt{names}) {checks}return call(number, pkt{names}{functions}) end"
     );
     // Without lines: what is wrong in it is nothing that a person could mend.
     let stripped = lua.load(text).into_function()?.dump(true);

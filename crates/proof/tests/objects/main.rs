@@ -3,6 +3,7 @@
 //! `MOONHOOK_HIKE` is a folder with checkouts of HIKe's repositories (`owner+name`); without it what is about those is skipped.
 
 mod checkouts;
+mod configured;
 mod hostile;
 
 use moonhook_diagnostic::Diagnostic;

@@ -45,6 +45,7 @@ mod tunnels;
 
 pub use base::{object_text, text_of};
 pub use own::is_library_function;
+pub use traversal::OUTSIDE;
 
 use self::call::{Call, Row, for_each_type, refuse};
 use crate::context::{Context, Result};

@@ -2,13 +2,14 @@
 
 use super::call::{Call, Row, for_each_type, refuse, returns, row};
 use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
 use crate::fields::Key;
 use crate::paths::Arm;
 use crate::shared::{Seen, SeenType};
 use crate::tables;
 use crate::value::{Abs, Object, Space, Str, Word};
 use moonhook_ir::words::{Branches, Words};
-use moonhook_snapshot::{TableId, Value};
+use moonhook_snapshot::{ObjectTable, TableId, Value};
 
 pub const ROWS: &[Row] = &[row("pairs", pairs), Row { name: NEXT, any_type: true, emit: next }];
 
@@ -51,6 +52,11 @@ fn is_no_table(call: &Call) -> bool {
 fn table_of(context: &mut Context<'_>, call: &Call) -> Result<Option<TableId>> {
     match call.arg(1) {
         Abs::Object(Object::Table(table)) => {
+            if let Some(map) = map_of_object(context, table) {
+                let what = format!("`{}` of the map '{map}' of C's", call.name);
+                let help = OUTSIDE.to_string();
+                return context.refuse(LowerErrorKind::SharedUse { what, help }, Some(call.name));
+            }
             if !context.known.shared.is_shared(context.snapshot, table) {
                 // Handlers may turn out to write it further on.
                 let refusal = refuse(context, call);
@@ -60,6 +66,20 @@ fn table_of(context: &mut Context<'_>, call: &Call) -> Result<Option<TableId>> {
         }
         Abs::Entry { path, .. } => context.refuse_traversed_entry(path),
         _ => Ok(None),
+    }
+}
+
+/// What to do instead of going through a map of a C object.
+pub const OUTSIDE: &str =
+    "go through it in control code: a timer, or `moonhook exec`; handlers read entries by their keys";
+
+/// The name of the map of a C object that a table stands for.
+fn map_of_object(context: &Context<'_>, table: TableId) -> Option<String> {
+    let metatable = context.snapshot.table(context.snapshot.table(table).metatable?);
+    metatable.field(b"__pairs")?;
+    match metatable.field(ObjectTable::MAP.as_bytes()) {
+        Some(Value::String(name)) => Some(String::from_utf8_lossy(name).into_owned()),
+        _ => None,
     }
 }
 

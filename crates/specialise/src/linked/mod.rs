@@ -6,6 +6,7 @@
 mod access;
 mod maps;
 mod program;
+mod time;
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
@@ -56,10 +57,12 @@ fn place(
         references.push((reference.slot, target(context, number, &reference.target, calling)?));
     }
     calling.pop();
+    let mut words = function.code.clone();
+    time::give(context, &mut words, &mut references);
     let kind = FunctionKind::Subprogram { global: false, context: None };
     let mut given = ir::Function::new(name, kind, parameters);
     let locs = locs(context, function).into();
-    given.given = Some(Given { words: function.code.clone().into(), locs, references });
+    given.given = Some(Given { words: words.into(), locs, references });
     Ok(context.place_subprogram(given))
 }
 

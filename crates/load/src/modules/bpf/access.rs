@@ -1,10 +1,12 @@
 //! Maps of objects in real Lua: at load time, in control code, and in the user tier.
 
-use mlua::{Function, Lua, MultiValue, Value};
+use mlua::{Lua, MultiValue, Value};
 use moonhook_snapshot::{Leaf, LoadedMap};
 
 use super::super::flow::said;
+use crate::map_limits::check_key;
 use crate::object_maps::packed;
+use crate::packet_time;
 use crate::registry::Registry;
 
 /// A map, and its definition.
@@ -70,6 +72,11 @@ pub fn set(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> One + 'static {
         let key = packed(definition.key.0, &map.key, &numbers(arguments, 1, &map.key)?);
         let value = numbers(arguments, 1 + map.key.len(), &map.value)?;
         let value = packed(definition.value.0, &map.value, &value);
+        if !registry.declared.is_closed() {
+            let wrong =
+                |problem| format!("the map '{}' cannot have this entry: its key {problem}", definition.name);
+            check_key(&definition, &key).map_err(wrong)?;
+        }
         registry.object_maps.with(|maps| maps.set((map.object, map.map), &key, &value)).map(Value::Boolean)
     }
 }
@@ -87,11 +94,13 @@ pub fn delete(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> One + 'static {
 }
 
 /// `(number) -> list`: the keys there are: lists of their integers.
-pub fn each(lua: &Lua, registry: &Registry) -> mlua::Result<Function> {
+pub fn each(registry: &Registry) -> impl Fn(&Lua, &[Value]) -> Values + 'static {
     let registry = registry.clone();
-    crate::functions::raising(lua, move |lua: &Lua, arguments: MultiValue| -> Values {
-        let arguments: Vec<Value> = arguments.into_iter().collect();
-        let (map, _) = map(&registry, &arguments)?;
+    move |lua, arguments| {
+        if packet_time::hook().is_some() {
+            return Err("`pairs` of a map of C's is not possible at packet time".to_string());
+        }
+        let (map, _) = map(&registry, arguments)?;
         let keys = registry.object_maps.with(|maps| maps.keys((map.object, map.map)))?;
         let list = lua.create_table().map_err(said)?;
         for key in keys {
@@ -100,5 +109,5 @@ pub fn each(lua: &Lua, registry: &Registry) -> mlua::Result<Function> {
             list.raw_push(key).map_err(said)?;
         }
         Ok(MultiValue::from_iter([Value::Table(list)]))
-    })
+    }
 }

@@ -18,6 +18,18 @@ pub enum Step {
     Position(u32),
 }
 
+impl Part {
+    /// The part as C names it in its record.
+    pub fn title(&self) -> String {
+        let step = |(index, step): (usize, &Step)| match step {
+            Step::Field(field) if index == 0 => field.clone(),
+            Step::Field(field) => format!(".{field}"),
+            Step::Position(position) => format!("[{}]", position - 1),
+        };
+        self.path.iter().enumerate().map(step).collect()
+    }
+}
+
 /// Integers of one record, at most.
 pub const MOST: usize = 64;
 

@@ -1,7 +1,7 @@
 //! Functions and maps of objects as text in Lua: what packs tables into integers for packet code, and unpacks them.
 
 use super::signature::{Part, Signature, Step, is_identifier};
-use moonhook_snapshot::Parameter;
+use moonhook_snapshot::{ObjectTable, Parameter};
 use std::fmt::Write;
 
 /// How a table is read or written in Lua, from a name on.
@@ -30,6 +30,9 @@ fn list(name: &str, parts: &[Part]) -> String {
     parts.iter().map(|part| format!(", {}", given(name, part))).collect()
 }
 
+/// The field of metatables of maps that has the map's name.
+const MAP: &str = ObjectTable::MAP;
+
 /// What flags are as integers, and tables that are missing.
 const HELPERS: &str =
     "local none = {} local function flag(v) if not v or v == 0 then return 0 end return 1 end ";
@@ -47,18 +50,44 @@ fn tables_around(name: &str, part: &Part, made: &mut Vec<String>) -> String {
     text
 }
 
-/// The text of a function of `call` and a number, which gives the function.
-pub fn function(signature: &Signature) -> String {
+/// What [`check_packet`] and [`check_integer`] use.
+pub const CHECKED: &str = "local type, error, integral = type, error, math.type ";
+
+/// The text that refuses what is no packet, as an argument with that number of a function with that name: the same in all tiers, which would
+/// otherwise count what they themselves are given.
+pub fn check_packet(argument: &str, number: usize, function: &str) -> String {
+    format!(
+        "if type({argument}) ~= \"userdata\" then \
+         error(\"bad argument #{number} to '{function}' (packet expected, got \" .. type({argument}) .. \")\", 2) end "
+    )
+}
+
+/// The same of what is no integer.
+pub fn check_integer(argument: &str, number: usize, function: &str) -> String {
+    format!(
+        "if integral({argument}) ~= \"integer\" then \
+         error(\"bad argument #{number} to '{function}' (integer expected, got \" .. type({argument}) .. \")\", 2) end "
+    )
+}
+
+/// The text of a function of `call` and a number, which gives the function, of which messages have the title.
+pub fn function(signature: &Signature, title: &str) -> String {
     let Signature { function, names, parts } = signature;
     let names: Vec<String> =
         names.iter().enumerate().map(|(index, name)| parameter_name(index, name)).collect();
     let (mut arguments, mut results, mut written) = (String::new(), Vec::new(), String::new());
-    for ((parameter, name), parts) in function.parameters.iter().zip(&names).zip(parts) {
+    let (mut checks, title) = (String::new(), if is_identifier(title) { title } else { "?" });
+    for (index, ((parameter, name), parts)) in function.parameters.iter().zip(&names).zip(parts).enumerate() {
         match parameter {
             Parameter::Number(leaf) if leaf.is_flag => {
                 let _ = write!(arguments, ", flag({name})");
             }
-            Parameter::Context(_) | Parameter::Number(_) => {
+            Parameter::Context(_) => {
+                checks += &check_packet(name, index + 1, title);
+                let _ = write!(arguments, ", {name}");
+            }
+            Parameter::Number(_) => {
+                checks += &check_integer(name, index + 1, title);
                 let _ = write!(arguments, ", {name}");
             }
             Parameter::Record { is_constant, .. } => {
@@ -81,7 +110,7 @@ pub fn function(signature: &Signature) -> String {
     };
     let all: Vec<&str> = std::iter::once("r0").chain(results.iter().map(String::as_str)).collect();
     format!(
-        "local call, number = ... {HELPERS}return function({}) local {} = call(number{arguments}) {written}{given} end",
+        "local call, number = ... {CHECKED}{HELPERS}return function({}) {checks}local {} = call(number{arguments}) {written}{given} end",
         names.join(", "),
         all.join(", ")
     )
@@ -117,7 +146,7 @@ local function newindex(_, k, v)
     error(\"the map '{name}' takes no more entries\", 2)
   end
 end
-return setmetatable({{}}, {{ __index = index, __newindex = newindex, __pairs = function(t) return each(number, t, keyed) end }})",
+return setmetatable({{}}, {{ {MAP} = \"{name}\", __index = index, __newindex = newindex, __pairs = function(t) return each(number, t, keyed) end }})",
         keyed(key),
         list("v", value)
     )
@@ -174,7 +203,8 @@ fn parameter_name(index: usize, name: &str) -> String {
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "global", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ];
-    let is_own = ["call", "number", "flag", "none"].contains(&name) || KEYWORDS.contains(&name);
+    let is_own = ["call", "number", "flag", "none", "type", "error", "integral"].contains(&name)
+        || KEYWORDS.contains(&name);
     let is_result = name.strip_prefix('r').is_some_and(|rest| rest.parse::<u32>().is_ok());
     if !is_identifier(name) || is_own || is_result { format!("p{}", index + 1) } else { name.to_string() }
 }

@@ -4,13 +4,15 @@ use mlua::{Function, Lua, Variadic};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::ast::Source;
 use moonhook_eclat::token::At;
-use moonhook_eclat::tree::{Chains, Datum};
-use moonhook_hook::{Point, XDP};
+use moonhook_eclat::tree::{Attachment, Chains};
+use moonhook_hook::{Place, Point, XDP};
 use moonhook_snapshot::{LoadedCallee, LoadedLoader};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::flow::said;
+use super::script::placed;
+use super::startable::{check_parameters, startable};
 use super::{Calls, function_names};
 use crate::map_contents::FIRST_CHAIN;
 use crate::registry::{Registration, Registry};
@@ -22,11 +24,15 @@ const MAIN: &str = "main";
 pub fn attach(lua: &Lua, registry: &Registry, calls: &Calls, script: &Arc<Chains>) -> Result<(), String> {
     let loaders = loaders(script);
     let called = registry.chains.functions(script);
+    let text = registry.chains.text_of(&script.file).unwrap_or_default();
+    check_parameters(script, &text).map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
     let mut functions = Vec::new();
     for (loader, at) in &loaders {
         let number = add_loader(registry, script, *loader)?;
-        functions.push(handler(lua, &calls.loader, number, (script, *at, &called)));
+        let function = handler(lua, &calls.loader, number, (script, *at, &called));
+        functions.push((points(script, *loader, &registry.interfaces), function));
     }
+    warn_of_others(registry, script, &text);
     if loaders.is_empty() {
         let main = script.chains.iter().position(|chain| chain.name == MAIN && chain.parameters == 0);
         let main = main.ok_or_else(|| {
@@ -35,13 +41,45 @@ pub fn attach(lua: &Lua, registry: &Registry, calls: &Calls, script: &Arc<Chains
             registry.chains.refuse(Box::new(Diagnostic::new("MH0315", message).help(help)))
         })?;
         let number = add_loader_of_chain(registry, script, main)?;
-        functions.push(handler(lua, &calls.loader, number, (script, script.chains[main].at, &called)));
+        let function = handler(lua, &calls.loader, number, (script, script.chains[main].at, &called));
+        functions.push((vec![Point::at_interface(&XDP)], function));
     }
-    for function in functions {
-        let point = Point::at_interface(&XDP);
-        registry.handlers.all.borrow_mut().push(Registration { point, function: function.map_err(said)? });
+    for (points, function) in functions {
+        let function = function.map_err(said)?;
+        let at = |point| Registration { point, function: function.clone() };
+        registry.handlers.all.borrow_mut().extend(points.into_iter().map(at));
     }
     Ok(())
+}
+
+/// Where a loader runs: at those interfaces at which the script attaches it; at all where the script is run elsewhere than it says.
+fn points(script: &Chains, loader: usize, interfaces: &[String]) -> Vec<Point> {
+    let all = &script.attachments;
+    let is_elsewhere = all.iter().any(|attachment| !interfaces.contains(&attachment.device));
+    let own = all.iter().filter(|attachment| attachment.program == loader);
+    let own: BTreeSet<&str> = own.map(|attachment| attachment.device.as_str()).collect();
+    if interfaces.len() < 2 || is_elsewhere || own.is_empty() {
+        return vec![Point::at_interface(&XDP)];
+    }
+    own.into_iter().map(|name| Point::at(&XDP, Place::Named(name.into()))).collect()
+}
+
+/// Warns of loaders that are to be at other interfaces than the script is run on, where others are to be at these.
+fn warn_of_others(registry: &Registry, script: &Chains, text: &str) {
+    let interfaces = &registry.interfaces;
+    let (here, elsewhere): (Vec<&Attachment>, Vec<&Attachment>) =
+        script.attachments.iter().partition(|attachment| interfaces.contains(&attachment.device));
+    if here.is_empty() {
+        return;
+    }
+    for Attachment { program, device, at, .. } in elsewhere {
+        let (name, all) = (&script.programs[*program].name, interfaces.join(", "));
+        let message =
+            format!("'{name}' is to be attached at '{device}', and runs at {all}, as all loaders do");
+        let help = "what is run on other interfaces than it says runs at all of them; a reload does not change which these are";
+        let warning = Diagnostic::new("MH0322", message).help(help);
+        registry.chains.warn(placed(warning, (script, text), (*at, device)));
+    }
 }
 
 /// The loaders that the script attaches, each once; where it attaches none, all.
@@ -81,19 +119,6 @@ fn add_loader(registry: &Registry, script: &Arc<Chains>, loader: usize) -> Resul
 fn add_loader_of_chain(registry: &Registry, script: &Arc<Chains>, chain: usize) -> Result<usize, String> {
     let chains = vec![(0, registry.chains.add(script, chain)?)];
     Ok(registry.chains.add_loader(LoadedLoader { script: Arc::clone(script), program: None, chains }))
-}
-
-/// The chains that maps name; where none does, all that have no parameters.
-fn startable(script: &Chains) -> BTreeSet<usize> {
-    let data = script.contents.iter().flat_map(|contents| &contents.entries).flatten().flatten();
-    let named: BTreeSet<usize> = data
-        .filter_map(|datum| match datum {
-            Datum::Chain(number) => Some(*number),
-            Datum::Number(_) | Datum::Text(_) => None,
-        })
-        .collect();
-    let plain = || (0..script.chains.len()).filter(|number| script.chains[*number].parameters == 0).collect();
-    if named.is_empty() { plain() } else { named }
 }
 
 /// A handler that calls a loader, with the functions in Lua that its chains may call; messages are about the line where the script attaches it.

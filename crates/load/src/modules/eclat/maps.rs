@@ -1,13 +1,16 @@
 //! Maps of imported programs: what scripts fill them with, and what chains read of them.
 
 use moonhook_diagnostic::Diagnostic;
+use moonhook_eclat::token::At;
 use moonhook_eclat::tree::{Chains, Contents, MapRead};
-use moonhook_link::Object;
+use moonhook_link::{Map, Object};
 use moonhook_snapshot::{Leaf, LoadedCallee, LoadedMap, LoadedProgram, MapContents};
+use std::collections::BTreeSet;
 
-use super::super::bpf::of_map;
+use super::super::bpf::{Part, of_map};
 use super::script::placed;
 use crate::map_contents::encode;
+use crate::map_limits::{check_key, room};
 use crate::registry::Registry;
 
 /// Bytes of keys and values.
@@ -32,8 +35,11 @@ pub fn contents(
             let diagnostic = Diagnostic::new("MH0310", message).help("let it keep what it needs in a table");
             return Err(placed(diagnostic, (script, text), place));
         };
-        let encoded = entries(&registry.chains.object_at(object), contents);
-        let (map, entries) = encoded.map_err(|diagnostic| placed(*diagnostic, (script, text), place))?;
+        let linked = registry.chains.object_at(object);
+        let map = map_named(&linked, &contents.map)
+            .map_err(|diagnostic| placed(*diagnostic, (script, text), place))?;
+        let wrong = |(at, diagnostic)| placed(diagnostic, (script, text), (at, contents.map.as_str()));
+        let entries = entries(&linked, &linked.maps[map], contents).map_err(wrong)?;
         Ok(MapContents { object, map, entries })
     };
     script.contents.iter().map(of_one).collect()
@@ -59,24 +65,42 @@ pub fn reads(
         };
         let linked = registry.chains.object_at(object);
         let map = map_named(&linked, &read.map).map_err(wrong)?;
-        let parts = of_map(&linked, &linked.maps[map]);
-        let [key, value] = match parts
-            .map(|parts| parts.map(|parts| parts.iter().map(|part| part.leaf).collect::<Vec<Leaf>>()))
-        {
-            Ok([key, value]) if key.len() == read.parts && value.len() == 1 => [key, value],
-            parts => {
-                let problem = parts
-                    .err()
-                    .unwrap_or_else(|| "has other keys, or more than one integer for a key".into());
-                let message = format!("the map '{}' {problem}", read.map);
-                let help = "write a number for each part of the key; read maps of records in Lua";
-                return Err(wrong(Box::new(Diagnostic::new("MH0316", message).help(help))));
-            }
+        let leaves = |parts: Vec<Part>| parts.into_iter().map(|part| part.leaf).collect::<Vec<Leaf>>();
+        let [key, value] = match of_map(&linked, &linked.maps[map]) {
+            Ok([key, value]) if key.len() == read.parts && value.len() == 1 => [key, value].map(leaves),
+            parts => return Err(wrong(Box::new(unreadable(read, parts)))),
         };
         Ok(LoadedMap { object, map, key, value })
     };
     script.reads.iter().map(of_one).collect()
 }
+
+/// Why a chain cannot read a map.
+fn unreadable(read: &MapRead, parts: Result<[Vec<Part>; 2], String>) -> Diagnostic {
+    let in_lua = "let a program of the package, in C or Lua, give the number that the chain needs";
+    let (problem, help) = match parts {
+        Err(problem) => (problem, in_lua.to_string()),
+        Ok([_, value]) if value.len() > 1 => {
+            let names: Vec<String> = value.iter().take(MOST_NAMED).map(Part::title).collect();
+            let more = if value.len() > MOST_NAMED { ", …" } else { "" };
+            let what =
+                format!("has records for values ({}{more}), and a chain reads one integer", names.join(", "));
+            (what, in_lua.to_string())
+        }
+        Ok([key, _]) => {
+            let help = format!(
+                "write `{}[KEY]`, with {} numbers for KEY, and commas between them",
+                read.map,
+                key.len()
+            );
+            (format!("has keys of {} parts, not of {}", key.len(), read.parts), help)
+        }
+    };
+    Diagnostic::new("MH0316", format!("the map '{}' {problem}", read.map)).help(help)
+}
+
+/// Fields that a message names, at most.
+const MOST_NAMED: usize = 4;
 
 /// The number of a map in the object.
 fn map_named(object: &Object, name: &str) -> Result<usize, Box<Diagnostic>> {
@@ -90,20 +114,33 @@ fn map_named(object: &Object, name: &str) -> Result<usize, Box<Diagnostic>> {
     })
 }
 
-/// The number of the map in the object, and the bytes of the entries.
-fn entries(object: &Object, contents: &Contents) -> Result<(usize, Entries), Box<Diagnostic>> {
-    let number = map_named(object, &contents.map)?;
-    let map = &object.maps[number];
-    let wrong = |what: &str, problem: String| {
-        let message = format!("the map '{}' cannot have this entry: its {what} {problem}", map.name);
-        Diagnostic::new("MH0316", message)
-            .help("write a number for each part of the map's types, or an address")
-    };
-    let mut entries = Vec::new();
-    for [key, value] in &contents.entries {
-        let key = encode(&object.types, map.key, key).map_err(|problem| wrong("key", problem))?;
-        let value = encode(&object.types, map.value, value).map_err(|problem| wrong("value", problem))?;
+/// The bytes of the entries.
+///
+/// # Errors
+/// What does not fit, with the place of the entry.
+fn entries(object: &Object, map: &Map, contents: &Contents) -> Result<Entries, (At, Diagnostic)> {
+    let mut entries: Entries = Vec::new();
+    let mut known = BTreeSet::new();
+    for (index, [key, value]) in contents.entries.iter().enumerate() {
+        let at = contents.places.get(index).copied().unwrap_or(contents.at);
+        let wrong = |what: &str, help: &str, problem: String| {
+            let message = format!("the map '{}' cannot have this entry: its {what} {problem}", map.name);
+            (at, Diagnostic::new("MH0316", message).help(help))
+        };
+        let parts = "write a number for each part of the map's types, or an address";
+        let range = "write a key that the map can have; `bpftool btf dump file` shows its definition";
+        let key = encode(&object.types, map.key, key).map_err(|problem| wrong("key", parts, problem))?;
+        check_key(map, &key).map_err(|problem| wrong("key", range, problem))?;
+        let value =
+            encode(&object.types, map.value, value).map_err(|problem| wrong("value", parts, problem))?;
+        known.insert(key.clone());
+        if room(map).is_some_and(|room| known.len() > room) {
+            let message =
+                format!("the map '{}' has room for {} entries, not for more", map.name, map.max_entries);
+            let help = "let the program's map have more entries, or give it fewer";
+            return Err((at, Diagnostic::new("MH0316", message).help(help)));
+        }
         entries.push([key, value]);
     }
-    Ok((number, entries))
+    Ok(entries)
 }
