@@ -256,9 +256,10 @@ mod tests {
     #[test]
     fn types_without_end_are_refused() {
         for (ty, of_record) in [(6, "has no integers in it"), (7, "is nested too deeply")] {
-            let error = encode(&types(), (4, Some(TypeId(ty))), &[Datum::Number(1)]).unwrap_err();
+            let error =
+                encode(&types("unsigned char"), (4, Some(TypeId(ty))), &[Datum::Number(1)]).unwrap_err();
             assert_eq!(error, "has a type that is nested too deeply");
-            let error = crate::modules::bpf::parts_of(&types(), TypeId(ty)).unwrap_err();
+            let error = crate::modules::bpf::parts_of(&types("unsigned char"), TypeId(ty)).unwrap_err();
             assert_eq!(error, of_record);
         }
     }
