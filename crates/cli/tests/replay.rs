@@ -280,8 +280,18 @@ fn programs_in_a_replay_have_the_time_of_the_capture() {
     common::write_capture_at(&place.path("t.pcap"), &[5, 5, 15, 15, 16].map(|time| time * second));
     let packages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packages");
     for form in ["expanded", "general"] {
-        let arguments =
-            ["replay", "--tier", "both", "--json", "--form", form, "--packages", packages, "x.eclat", "t.pcap"];
+        let arguments = [
+            "replay",
+            "--tier",
+            "both",
+            "--json",
+            "--form",
+            form,
+            "--packages",
+            packages,
+            "x.eclat",
+            "t.pcap",
+        ];
         let answer = place.run(&arguments).ends_with(0).json();
         let verdicts: Vec<_> =
             answer["frames"].as_array().unwrap().iter().map(|frame| frame["verdict"].clone()).collect();
