@@ -38,7 +38,9 @@ pub fn contents(
         let linked = registry.chains.object_at(object);
         let map = map_named(&linked, &contents.map)
             .map_err(|diagnostic| placed(*diagnostic, (script, text), place))?;
-        let wrong = |(at, diagnostic)| placed(diagnostic, (script, text), (at, contents.map.as_str()));
+        let wrong = |(at, diagnostic): (At, Box<Diagnostic>)| {
+            placed(*diagnostic, (script, text), (at, contents.map.as_str()))
+        };
         let entries = entries(&linked, &linked.maps[map], contents).map_err(wrong)?;
         Ok(MapContents { object, map, entries })
     };
@@ -118,14 +120,14 @@ fn map_named(object: &Object, name: &str) -> Result<usize, Box<Diagnostic>> {
 ///
 /// # Errors
 /// What does not fit, with the place of the entry.
-fn entries(object: &Object, map: &Map, contents: &Contents) -> Result<Entries, (At, Diagnostic)> {
+fn entries(object: &Object, map: &Map, contents: &Contents) -> Result<Entries, (At, Box<Diagnostic>)> {
     let mut entries: Entries = Vec::new();
     let mut known = BTreeSet::new();
     for (index, [key, value]) in contents.entries.iter().enumerate() {
         let at = contents.places.get(index).copied().unwrap_or(contents.at);
         let wrong = |what: &str, help: &str, problem: String| {
             let message = format!("the map '{}' cannot have this entry: its {what} {problem}", map.name);
-            (at, Diagnostic::new("MH0316", message).help(help))
+            (at, Box::new(Diagnostic::new("MH0316", message).help(help)))
         };
         let parts = "write a number for each part of the map's types, or an address";
         let range = "write a key that the map can have; `bpftool btf dump file` shows its definition";
@@ -138,7 +140,7 @@ fn entries(object: &Object, map: &Map, contents: &Contents) -> Result<Entries, (
             let message =
                 format!("the map '{}' has room for {} entries, not for more", map.name, map.max_entries);
             let help = "let the program's map have more entries, or give it fewer";
-            return Err((at, Diagnostic::new("MH0316", message).help(help)));
+            return Err((at, Box::new(Diagnostic::new("MH0316", message).help(help))));
         }
         entries.push([key, value]);
     }
