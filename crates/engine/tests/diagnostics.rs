@@ -214,6 +214,7 @@ fn number(kind: &LowerErrorKind) -> u32 {
         OfScript { .. } => 221,
         // Of functions of C objects, which need one (crates/proof/tests/objects).
         Linked { .. } => 222,
+        NoMember { .. } => 317,
         UnknownTarget { .. } => 219,
         MissingMember { .. } | MissingGlobal { .. } => 220,
     }
