@@ -4,6 +4,7 @@
 
 mod checkouts;
 mod hostile;
+mod offsets;
 
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Folders, RunningKernel};
