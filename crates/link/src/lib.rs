@@ -5,9 +5,11 @@
 
 mod error;
 mod functions;
+mod instructions;
 mod lines;
 mod maps;
 mod object;
 
 pub use error::{LinkError, LinkErrorKind};
+pub use instructions::Flaw;
 pub use object::{Data, Function, Line, Linkage, Map, Object, Reference, Target};
