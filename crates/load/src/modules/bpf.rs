@@ -1,6 +1,7 @@
 //! `require "bpf"`: functions and maps of C objects (docs/objects.md).
 
 mod access;
+mod checks;
 mod signature;
 mod text;
 
@@ -79,7 +80,7 @@ fn contents(lua: &Lua, registry: &Registry, calls: &Calls, number: usize) -> Res
         }
         match signature::of_function(&object, LoadedProgram { object: number, function: index }) {
             Ok(signature) => {
-                let text = text::function(&signature);
+                let text = text::function(&signature, &function.name);
                 let own = registry.chains.add_function(signature.function);
                 let made: Function = made(lua, &text)?.call((&calls.call, own)).map_err(said)?;
                 table.raw_set(function.name.as_str(), made).map_err(said)?;

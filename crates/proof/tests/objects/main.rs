@@ -2,6 +2,7 @@
 //!
 //! `MOONHOOK_HIKE` is a folder with checkouts of HIKe's repositories (`owner+name`); without it what is about those is skipped.
 
+mod arguments;
 mod checkouts;
 mod hostile;
 mod offsets;
