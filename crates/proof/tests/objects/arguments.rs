@@ -58,7 +58,7 @@ fn script(seed: u64) -> String {
                     local function put(map, k, v)\n  map[k] = v\nend\nxdp.attach(function(pkt)\n"
         .to_string();
     for case in 0..CASES {
-        let pattern: &str = *random.pick(&USES);
+        let pattern = *random.pick::<&str>(&USES);
         let mut pieces = pattern.split('$');
         let mut made = pieces.next().unwrap_or_default().to_string();
         for piece in pieces {
