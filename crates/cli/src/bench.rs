@@ -8,7 +8,7 @@ mod contestant;
 use crate::clock::Clock;
 use crate::hook::ProgramChoice;
 use crate::options::ProgramOptions;
-use crate::{CliError, Exit, frames, loading};
+use crate::{CliError, Exit, cpu, frames, loading};
 use contestant::{Contestant, Packet, Turn};
 use moonhook_engine::Settings;
 use moonhook_hook::Layer;
@@ -131,6 +131,7 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         None => generated(layer),
     };
     let program = Contestant::script(&loaded, &settings, &chosen)?;
+    cpu::stay_on_this_cpu();
     let works: Result<_, _> = works.iter().map(|work| measure(arguments, work, &program, &empty)).collect();
     let report = Report { script: arguments.script.clone(), rounds: arguments.rounds, works: works? };
     if arguments.json {

@@ -1,7 +1,7 @@
 //! `moonhook flow`: which function each flow has in a running script.
 
 use crate::remote::{RemoteOptions, Script, ServiceOptions};
-use crate::terminal::{printable, printable_error};
+use crate::terminal::{self, printable, printable_error};
 use crate::{CliError, Exit, report};
 use moonhook_daemon::{FlowChanged, FlowInfo, FlowOperation, FlowPage, FlowTableInfo, Name, Request};
 use serde_json::json;
@@ -86,7 +86,8 @@ pub fn flow(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError
                 writeln!(out, "{}", json!(changed))?;
             } else {
                 let warnings = report::remarks(&changed.warnings);
-                eprint!("{}", String::from_utf8_lossy(&printable_error(warnings.as_bytes())));
+                let warnings = printable_error(warnings.as_bytes());
+                terminal::say(&warnings);
                 writeln!(out, "{} after {} µs", changed.form, changed.microseconds)?;
             }
             Ok(Exit::Success)

@@ -1,6 +1,6 @@
 //! Which of a script's hooks a command is about.
 
-use crate::CliError;
+use crate::{CliError, terminal};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use moonhook_hook::{HOOKS, Hook, Layer, Point};
 use moonhook_snapshot::Snapshot;
@@ -59,7 +59,9 @@ impl ProgramChoice {
         };
         let others = names(meant);
         if !others.is_empty() && !quiet {
-            eprintln!("note: only what is at '{point}' is tried; with `--at`, also what is at {others}");
+            terminal::complain(format_args!(
+                "note: only what is at '{point}' is tried; with `--at`, also what is at {others}"
+            ));
         }
         Ok(Program { number, point: point.clone() })
     }

@@ -4,10 +4,14 @@
 //! file. Answers go to standard output (with `--json` as one JSON document), complaints to standard error; [`Exit`] says
 //! how it went. Nothing here knows Lua, BPF instructions or ELF.
 
+// These panic where nobody can read what they write: `terminal` has what does not.
+#![cfg_attr(not(test), warn(clippy::print_stderr, clippy::print_stdout))]
+
 mod bench;
 mod build;
 mod check;
 mod clock;
+mod cpu;
 mod doctor;
 mod dump;
 mod error;
@@ -31,6 +35,7 @@ mod rule;
 mod run;
 mod send_update;
 mod serve;
+mod signals;
 mod stop;
 mod table;
 mod terminal;
@@ -81,7 +86,8 @@ fn log_to_stderr(filter: Targets) {
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal() && terminal::colour_wanted())
-        .without_time();
+        .without_time()
+        .log_internal_errors(false);
     // There is one where the process has begun to log before.
     let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }
@@ -136,6 +142,12 @@ impl Command {
         }
     }
 
+    /// Whether it compiles scripts, or programs, and does nothing that it has to undo.
+    fn compiles_only(&self) -> bool {
+        use Command::{Bench, Build, Check, Dump, Package, Replay};
+        matches!(self, Bench(_) | Build(_) | Check(_) | Dump(_) | Package(_) | Replay(_))
+    }
+
     fn json(&self) -> bool {
         match self {
             Command::Run(arguments) => arguments.json,
@@ -166,8 +178,14 @@ pub fn main() -> ExitCode {
     if let Some(filter) = arguments.log {
         log_to_stderr(filter);
     }
+    if arguments.command.compiles_only() {
+        signals::put_away_on_signals();
+    }
     let result = threads::guarded(|| arguments.command.execute(&mut out));
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(CliError::from));
+    signals::wait_if_ending();
+    // A compiler of C may be at work for a script that nobody waits for any more.
+    moonhook_packages::abandon();
     match result {
         Ok(exit) => exit.into(),
         Err(error) => report::failure(&error, arguments.command.json(), &mut out).into(),

@@ -2,7 +2,7 @@
 
 use crate::pins::PinOptions;
 use crate::remote::{RemoteOptions, ServiceOptions, ask};
-use crate::{CliError, Exit};
+use crate::{CliError, Exit, terminal};
 use moonhook_daemon::{Client, DaemonError, Listed, Name, Neighbours, Request, RuntimeFolder, Status};
 use std::io::Write;
 use std::time::Duration;
@@ -54,7 +54,8 @@ fn found_here(arguments: &Arguments) -> Result<(Vec<Status>, Option<CliError>), 
     let folder = arguments.remote.folder();
     // It goes with its last script, so that this is no error; it may be a slip of the pen as well.
     if arguments.remote.is_named() && !folder.path().exists() {
-        eprintln!("note: there is no folder '{}'", folder.path().display());
+        let folder = folder.path().display();
+        terminal::complain(format_args!("note: there is no folder '{folder}'"));
     }
     let (mut found, mut silent) = (Vec::new(), None);
     for name in folder.names()? {

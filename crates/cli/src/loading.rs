@@ -47,6 +47,7 @@ impl Watch {
             if time.saturating_sub(begin) > self.limit {
                 let error = LoadError::Instructions { limit: self.steps, place: None };
                 let exit: Exit = report::failure(&error.into(), self.json, &mut std::io::stdout());
+                moonhook_packages::abandon();
                 std::process::exit(exit as i32);
             }
         }

@@ -12,7 +12,7 @@ use crate::build::refuse_overwriting;
 use crate::clock::Clock;
 use crate::hook::ProgramChoice;
 use crate::options::ScriptOptions;
-use crate::{CliError, Exit, loading, report};
+use crate::{CliError, Exit, cpu, loading, report, terminal};
 use compare::Difference;
 use listing::{Line, Listing};
 use moonhook_capture::{Capture, CaptureError, Frame, Writer};
@@ -20,8 +20,6 @@ use moonhook_engine::{Choice, Settings};
 use moonhook_hook::Layer;
 use moonhook_load::Moment;
 use moonhook_user::UserTier;
-use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
-use nix::unistd::Pid;
 use std::io::Write;
 use std::path::PathBuf;
 use tier::{KernelTier, Outcome, RealLua, Tier, Unfit};
@@ -31,7 +29,7 @@ use tier::{KernelTier, Outcome, RealLua, Tier, Unfit};
 #[command(after_help = "\
 The kernel tier takes frames of 14 bytes to some 70 kB, at tc those with whole IP headers to some 3,700 bytes; others are counted as not run. Frames that need several buffers (more
 than some 3,500 bytes) run through the program that `--frags` makes; so do all other frames of such a capture if the handlers
-keep state. Time is that of the frames in the capture: for `linux.time`, for the `ttl` of tables, and for programs in C that ask for it; load time is at the first frame.
+keep state. Where the script calls functions in C, there is no such program, and frames that need it are not run. Time is that of the frames in the capture: for `linux.time`, for the `ttl` of tables, and for programs in C that ask for it; load time is at the first frame.
 With `--tier both`, verdict, bytes, prints and errors of the two tiers are compared, frame by frame.
 
 Examples:
@@ -116,9 +114,6 @@ type Tiers = Vec<Box<dyn Tier>>;
 fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
     let seed = arguments.seed;
-    if seed.is_some() {
-        stay_on_this_cpu();
-    }
     let settings =
         Settings { given_time: true, any_interface: true, seed, ..arguments.script_options.settings() };
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
@@ -136,24 +131,13 @@ fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliErr
     let long_frames =
         lengths::needs_several_buffers(moonhook_capture::open(&arguments.trace)?, arguments.limit);
     let kernel = KernelTier::new(&loaded, &settings, &program, long_frames)?;
+    // Compiling was on all of them.
+    cpu::stay_on_this_cpu();
     let form = Some(kernel.choice.clone());
     Ok(match arguments.tier {
         TierChoice::Both => (vec![Box::new(kernel), user(loaded)?], layer, form),
         _ => (vec![Box::new(kernel)], layer, form),
     })
-}
-
-/// Test runs are on the CPU of the thread, and each CPU has pseudo-random numbers of its own.
-fn stay_on_this_cpu() {
-    let stay = |cpu| {
-        let mut only = CpuSet::new();
-        only.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only))
-    };
-    if let Err(errno) = sched_getcpu().and_then(stay) {
-        eprintln!(
-            "note: cannot stay on one CPU, each of which has pseudo-random numbers of its own ({errno})"
-        );
-    }
 }
 
 /// Runs the frames. A packet of an interface that is not Ethernet is reported, and the others go on.
@@ -173,7 +157,7 @@ fn frames(
         let frame = match frame {
             Ok(frame) => frame,
             Err(error @ CaptureError::InterfaceLinkType { .. }) => {
-                eprintln!("{}", report::shown(&error.into()));
+                terminal::complain(report::shown(&error.into()));
                 continue;
             }
             Err(error) => return Err(error.into()),
@@ -187,10 +171,10 @@ fn frames(
         listing.frame(&frame, &line)?;
     }
     if capture.passed_over() > 0 {
-        eprintln!(
-            "note: {} packets of the capture are no frames, and were passed over",
-            capture.passed_over()
-        );
+        let count = capture.passed_over();
+        terminal::complain(format_args!(
+            "note: {count} packets of the capture are no frames, and were passed over"
+        ));
     }
     Ok(())
 }

@@ -14,18 +14,18 @@ pub fn failure(error: &CliError, json: bool, out: &mut dyn Write) -> Exit {
     if error.is_unread() {
         // Standard error may lead to the same place, and nobody would read this either.
         if terminal::error_takes_text() {
-            eprintln!("{}", shown(error));
+            terminal::complain(shown(error));
         }
     } else if json {
         let answer = serde_json::json!({ "error": told(error) });
         let written = writeln!(out, "{answer:#}").and_then(|()| out.flush());
         // Where the answer cannot be written, standard error may be somewhere else.
         if written.is_err() {
-            eprintln!("{}", shown(error));
+            terminal::complain(shown(error));
         }
     } else {
         let _ = out.flush();
-        eprintln!("{}", shown(error));
+        terminal::complain(shown(error));
     }
     error.exit()
 }
@@ -42,7 +42,7 @@ pub fn rendered(diagnostic: &Diagnostic) -> String {
 
 /// Says, to standard error, what a person should know of a script that is compiled all the same.
 pub fn warn(warnings: &[Diagnostic]) {
-    warnings.iter().for_each(|warning| eprintln!("{}", rendered_warning(warning)));
+    warnings.iter().for_each(|warning| terminal::complain(rendered_warning(warning)));
 }
 
 /// A place as it stands before a message.

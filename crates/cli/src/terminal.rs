@@ -3,7 +3,8 @@
 use moonhook_diagnostic::is_command;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::borrow::Cow;
-use std::io::IsTerminal;
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 
 /// Whether colours may be used (<https://no-color.org>).
@@ -20,6 +21,16 @@ pub fn printable(text: &[u8]) -> Cow<'_, [u8]> {
 /// The same for a string that goes to standard error.
 pub fn printable_error(text: &[u8]) -> Cow<'_, [u8]> {
     if std::io::stderr().is_terminal() { spelled_out(text) } else { Cow::Borrowed(text) }
+}
+
+/// A line for standard error. Where it cannot be written, nobody is there to be told, and the exit code says how it went all the same.
+pub fn complain(line: impl Display) {
+    say(format!("{line}\n").as_bytes());
+}
+
+/// Bytes for standard error, as [`complain`] writes lines.
+pub fn say(text: &[u8]) {
+    let _ = std::io::stderr().write_all(text);
 }
 
 /// Whether a line can be written to standard error without waiting for somebody to read it.

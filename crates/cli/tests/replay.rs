@@ -388,3 +388,47 @@ require('tc').egress(function() end)";
     }
     place.run(&["bench", "x.lua", "--at", "match"]).ends_with(2).complains("MH0031");
 }
+
+/// Programs in C look at frames in one buffer: those that need several are not run, and the others are.
+#[test]
+fn long_frames_are_not_run_by_programs_in_c() {
+    if !kernel_available("long_frames_are_not_run_by_programs_in_c") {
+        return;
+    }
+    let packages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packages");
+    let script = "from programs.basics import count, accept\ndef main():\n  count(1)\n  accept()\n";
+    let place = Place::with(&[("x.eclat", script)]);
+    write_capture(&place.path("t.pcap"), [60, 4000, 100].into_iter().map(|length| vec![0; length]));
+    for tier in ["kernel", "both"] {
+        let arguments = ["replay", "--packages", packages, "--tier", tier, "x.eclat", "t.pcap"];
+        let answer = place.run(&[&arguments[..], &["--json"]].concat()).ends_with(0).json();
+        let totals = &answer["totals"];
+        assert_eq!((&totals["not_run"], &totals["not_run_buffers"]), (&json!(1), &json!(1)), "{totals}");
+        assert_eq!(totals["verdicts"], json!({ "PASS": 2 }));
+        let shown = place.run(&arguments).ends_with(0).stdout();
+        assert!(shown.contains("not run   4000 bytes: what the script calls in C"), "{shown}");
+        assert!(shown.contains("\n1 not run: they need several buffers"), "{shown}");
+    }
+}
+
+/// Each CPU has state of its own: all frames run on one.
+#[test]
+fn frames_run_on_one_cpu() {
+    if !kernel_available("frames_run_on_one_cpu") {
+        return;
+    }
+    let place = Place::with(&[("x.lua", PASS)]);
+    write_capture(&place.path("t.pcap"), std::iter::repeat_n(vec![0; 60], 50_000));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_moonhook"));
+    command.args(["replay", "--quiet", "--tier", "both", "x.lua", "t.pcap"]).current_dir(place.path("."));
+    let mut running = command.stdout(std::process::Stdio::null()).spawn().expect("the command starts");
+    let status = format!("/proc/{}/status", running.id());
+    let mut is_pinned = false;
+    while running.try_wait().expect("it can be waited for").is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let cpus = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        is_pinned |= cpus.is_some_and(|cpus| cpus.trim().parse::<u32>().is_ok());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(is_pinned);
+}

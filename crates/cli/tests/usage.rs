@@ -253,6 +253,56 @@ fn a_full_standard_output_is_not_passed_over_in_silence() {
     }
 }
 
+/// Complaints that cannot be written change nothing of how it went.
+#[test]
+fn a_full_standard_error_changes_no_exit_code() {
+    let place = Place::with(&[
+        ("x.eclat", "def main():\n  return x\n"),
+        ("x.lua", "require('xdp').attach(function(pkt) return 1 + end)"),
+        ("good.lua", PASS),
+    ]);
+    for (arguments, code) in [
+        ("check --no-kernel x.eclat", 1),
+        ("check --no-kernel x.lua", 1),
+        ("check --no-kernel none.lua", 3),
+        ("check --no-kernel --log debug good.lua", 0),
+        ("check", 2),
+        ("list --socket-dir absent --bpffs absent", 0),
+        ("list --json >/dev/full", 3),
+    ] {
+        place.shell(&format!("\"$MOONHOOK\" {arguments} 2>/dev/full")).ends_with(code);
+    }
+}
+
+/// A signal ends what compiles a package, with the compiler and what both have begun; what a process has left that had no time for that goes
+/// the next time.
+#[test]
+fn nothing_is_left_of_a_package_that_is_not_built() {
+    let slow = "#!/bin/bash\ntouch begun\ntrap 'kill $!; exit 1' TERM\nsleep 600 &\nwait\n";
+    let place = Place::with(&[("slow", slow)]);
+    std::fs::create_dir_all(place.path("p/mine")).unwrap();
+    std::fs::write(place.path("p/mine/a.bpf.c"), "HIKE_PROG(a) { return HIKE_XDP_VM; }\n").unwrap();
+    let built = |signal: &str| {
+        place.shell(&format!(
+            "chmod +x slow; rm -f begun; export XDG_CACHE_HOME=$PWD/cache MOONHOOK_CLANG=$PWD/slow
+             \"$MOONHOOK\" package build p/mine & pid=$!
+             for i in $(seq 1000); do [ -e begun ] && break; sleep 0.02; done
+             compiler=$(pgrep -P $pid)
+             kill -{signal} $pid; wait $pid; code=$?
+             for i in $(seq 100); do kill -0 $compiler 2>/dev/null || break; sleep 0.02; done
+             [ {signal} = KILL ] && kill $compiler || ! kill -0 $compiler 2>/dev/null || exit 1
+             ls -A cache/moonhook; exit $code"
+        ))
+    };
+    assert_eq!(built("TERM").ends_with(143).stdout(), "");
+    assert_eq!(built("HUP").ends_with(129).stdout(), "");
+    let left = built("KILL").ends_with(137).stdout();
+    assert!(left.starts_with(".build-"), "{left}");
+    let then = "touch -d '1 minute ago' cache/moonhook/.build-*";
+    place.shell(then).ends_with(0);
+    assert_eq!(built("TERM").ends_with(143).stdout(), "");
+}
+
 /// The limit on the size of files stands for a full disk.
 #[test]
 fn a_file_that_cannot_be_written_whole_leaves_the_old_one() {

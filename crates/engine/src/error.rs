@@ -23,8 +23,15 @@ pub enum EngineError {
     #[error("the system gives no more {what}s: {source}")]
     Resource { what: &'static str, source: io::Error },
     /// A function of a C object that the verifier does not take, whatever is around it.
-    #[error("the kernel's verifier refuses a function of a C object: {problem}")]
-    OfObject { problem: String, place: Box<Place> },
+    #[error("the kernel's verifier refuses the function {function}: {problem}")]
+    OfObject {
+        /// `'count' of meter.bpf.o`.
+        function: String,
+        problem: String,
+        place: Option<Box<Place>>,
+        /// No compiler makes such instructions.
+        is_broken: bool,
+    },
     /// An error with what is known besides.
     #[error("{}", .0.error)]
     Noted(Box<Noted>),
@@ -111,9 +118,13 @@ impl EngineError {
             }
             EngineError::NoInterface { existing, .. } => Diagnostic::new("MH0027", self.to_string())
                 .help(format!("there are {}; or make it first", existing.join(", "))),
-            EngineError::OfObject { place, .. } => Diagnostic::new("MH0906", self.to_string())
-                .at((**place).clone())
-                .help("correct the function: compare packet addresses with the packet's end, and results of lookups with NULL, before they are used"),
+            EngineError::OfObject { place, is_broken, .. } => {
+                let help = match is_broken {
+                    true => "compile the object anew: no compiler makes such instructions",
+                    false => "correct the function: compare packet addresses with the packet's end, and results of lookups with NULL, before they are used",
+                };
+                Diagnostic { place: place.as_deref().cloned(), ..Diagnostic::new("MH0906", self.to_string()).help(help) }
+            }
             EngineError::NoProgram => Diagnostic::new("MH0009", self.to_string())
                 .help("this is a bug in Moonhook; please report it with the script"),
             EngineError::TooMuchMemory { .. } => Diagnostic::new("MH0020", self.to_string()).help(

@@ -6,6 +6,7 @@
 
 use crate::Form;
 use crate::error::Noted;
+use crate::of_objects;
 use crate::reason::largest_line;
 use crate::stages::{Attempt, Timings, check_memory, check_size, emit, lower, object_name, timed};
 use crate::{Choice, EngineError, Reason, Settings, possible_cpus};
@@ -63,7 +64,7 @@ pub fn install<'a>(
         let maps = maps(module);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
         let loaded = timed(timings.kernel_load.get_or_insert_default(), load);
-        loaded.map_err(|error| of_object(placed(error, module), snapshot, attempt))
+        loaded.map_err(|error| of_objects::blamed(placed(error, module), (snapshot, module), attempt))
     })
 }
 
@@ -214,7 +215,11 @@ fn no_form(
     let (error, place, other) = match reason.bug {
         true => {
             let general = Reason::of(&general, module);
-            (expanded, reason.place, format!("nor is there general code, because {general}"))
+            (
+                of_objects::last(expanded),
+                reason.place,
+                format!("nor is there general code, because {general}"),
+            )
         }
         false => {
             let of_emit = matches!(general, EngineError::Emit(_));
@@ -224,24 +229,6 @@ fn no_form(
         }
     };
     Noted { error, place, other: Some(other) }.into()
-}
-
-/// A rejection of a function of a C object is no fault of the code around it. One that is too complex may be so because of that, in expanded code.
-fn of_object(error: InstallError, snapshot: &Snapshot, attempt: Attempt) -> EngineError {
-    let is_last = attempt.form == Form::General;
-    let functions = || snapshot.objects.iter().flat_map(|object| &object.functions);
-    match error {
-        InstallError::Rejected(rejection) if is_last || !rejection.is_too_complex() => match &rejection.place
-        {
-            Some(place)
-                if functions().any(|function| function.lines.iter().any(|line| line.file == place.file)) =>
-            {
-                EngineError::OfObject { problem: rejection.message, place: Box::new(place.clone()) }
-            }
-            _ => InstallError::Rejected(rejection).into(),
-        },
-        error => error.into(),
-    }
 }
 
 /// A rejection with the script's path and line as they are in the module: the kernel prints the file's name and the line's text alone,

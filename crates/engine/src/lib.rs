@@ -13,6 +13,7 @@ mod flows;
 mod form;
 mod interfaces;
 mod kernel;
+mod of_objects;
 mod packages;
 mod raw;
 mod reason;

@@ -92,16 +92,10 @@ impl InstallError {
                 "give an eBPF object with BTF and named sections, as `moonhook build` or `clang -g -target bpf` makes it"
                     .to_string()
             }
-            InstallError::Rejected(rejection) if rejection.is_too_complex() => {
-                "use `--form general`, or split the handlers over several scripts; and report it, with the script"
-                    .to_string()
-            }
             InstallError::OutOfPatience { .. } => {
                 "split what has many ways through it, or use `--form expanded` and wait".to_string()
             }
-            InstallError::Rejected(_) => {
-                "`--form general` may do meanwhile; report it, with the script and the verifier's log".to_string()
-            }
+            InstallError::Rejected(rejection) => rejection.help(None),
             InstallError::LoadFailed { .. } => "`moonhook doctor` shows what this kernel can do".to_string(),
             InstallError::NoSuchItem { name, existing, .. } => choice(name, existing)?,
             InstallError::FrameLength { .. }

@@ -4,7 +4,7 @@ use crate::privilege::Capability;
 use moonhook_diagnostic::Place;
 use nix::errno::Errno;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Who has a hook that was asked for.
@@ -32,6 +32,9 @@ pub struct Rejection {
     pub place: Option<Place>,
     /// The instruction that the verifier was at.
     pub instruction: Option<u32>,
+    /// There is no other form of code that could be advised: that was tried, or is this one.
+    #[serde(skip)]
+    pub is_last_form: bool,
     /// The whole log.
     pub log: String,
 }
@@ -41,6 +44,23 @@ impl Rejection {
     /// `BPF_COMPLEXITY_LIMIT_JMP_SEQ` in kernel/bpf/verifier.c).
     pub fn is_too_complex(&self) -> bool {
         self.message.contains("program is too large") || self.message.contains("is too complex")
+    }
+
+    /// What a person can do; where the log is saved, `log` says in which file.
+    pub fn help(&self, log: Option<&Path>) -> String {
+        let log = log.map(|log| format!(", {}", log.display())).unwrap_or_default();
+        match (self.is_too_complex(), self.is_last_form) {
+            (true, false) => format!(
+                "use `--form general`, or split the handlers over several scripts; and report it with the script and the verifier's log{log}"
+            ),
+            (true, true) => format!(
+                "split the handlers over several scripts; and report it with the script and the verifier's log{log}"
+            ),
+            (false, false) => format!(
+                "`--form general` may do meanwhile; report it with the script and the verifier's log{log}"
+            ),
+            (false, true) => format!("report it with the script and the verifier's log{log}"),
+        }
     }
 }
 

@@ -196,6 +196,7 @@ fn rejection(program: &str, log: String, running: String, too_old: bool) -> Inst
         message,
         place: verifier_log::place(&log),
         instruction: verifier_log::instruction(&log),
+        is_last_form: false,
         log,
     }))
 }

@@ -13,6 +13,7 @@ fn one_of_each() -> Vec<InstallError> {
         message: "R1 !read_ok".into(),
         place: None,
         instruction: Some(3),
+        is_last_form: false,
         log: String::new(),
     };
     let errno = Errno::EINVAL;

@@ -6,10 +6,12 @@
 mod error;
 mod exported;
 mod functions;
+mod instructions;
 mod lines;
 mod maps;
 mod object;
 
 pub use error::{LinkError, LinkErrorKind};
 pub use exported::{EXPORTS, PROGRAM};
+pub use instructions::Flaw;
 pub use object::{Data, Function, Line, Linkage, Map, Object, Reference, Target};

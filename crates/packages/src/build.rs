@@ -4,6 +4,7 @@ use crate::cache::{self, Key, Note};
 use crate::clang::Compiler;
 use crate::error::PackageError;
 use crate::include;
+use crate::scratch::Scratch;
 use crate::settings::{Settings, make_folder};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,9 +41,8 @@ pub fn build(source: &Path, settings: &Settings<'_>) -> Result<Built, PackageErr
     }
     let compiler = compiler?;
     make_folder(settings.cache)?;
-    // In the cache, and not in a folder that all users share. It goes with all that is in it when this ends, with an error or without; only a
-    // process that is killed leaves it.
-    let scratch = tempfile::Builder::new().prefix(".build-").tempdir_in(settings.cache);
+    // In the cache, and not in a folder that all users share. It goes with all that is in it when this ends.
+    let scratch = Scratch::new(settings.cache, ".build-");
     let scratch = scratch.map_err(PackageError::file(settings.cache, "written to"))?;
     let place = |name: &str| scratch.path().join(name);
     let (include, object, rule) = (place("include"), place("object"), place("rule"));

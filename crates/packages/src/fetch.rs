@@ -3,6 +3,7 @@
 use crate::error::PackageError;
 use crate::index::origin;
 use crate::process::{self, End};
+use crate::scratch::Scratch;
 use crate::settings::make_folder;
 use crate::sources::{Sources, check_name};
 use std::fs;
@@ -35,7 +36,7 @@ pub fn fetch(index: &Path, package: &str, into: &Path) -> Result<Fetched, Packag
     let is_folder = fs::metadata(index).map_err(PackageError::file(index, "read"))?.is_dir();
     make_folder(into)?;
     // Beside its place, for a folder can be moved within a file system only.
-    let scratch = tempfile::Builder::new().prefix(".fetch-").tempdir_in(into);
+    let scratch = Scratch::new(into, ".fetch-");
     let scratch = scratch.map_err(PackageError::file(into, "written to"))?;
     let made = scratch.path().join(package);
     if is_folder {

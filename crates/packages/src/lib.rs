@@ -14,6 +14,7 @@ mod include;
 mod index;
 mod list;
 mod process;
+mod scratch;
 mod settings;
 mod sources;
 
@@ -22,5 +23,6 @@ pub use error::PackageError;
 pub use exports::{Exports, Program};
 pub use fetch::{Fetched, fetch};
 pub use list::{Listed, list};
+pub use scratch::abandon;
 pub use settings::{Settings, default_cache};
 pub use sources::{Found, Kind, Sources};

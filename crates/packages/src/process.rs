@@ -1,12 +1,12 @@
 //! Other programs, which run for a limited time: who gives up waiting ends them. If this process is killed, they run on.
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::unistd::Pid;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,8 @@ const MOST_WORDS: usize = 1 << 20;
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<End> {
     let deadline = Instant::now() + limit;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut running = Running { child: command.spawn()?, has_ended: false };
+    let mut running = Running { child: begun(command)?, has_ended: false };
+    let _listed = Listed::new(running.child.id());
     let (out, err) = (Reader::of(running.child.stdout.take()), Reader::of(running.child.stderr.take()));
     let Some(status) = running.wait_until(deadline)? else { return Ok(End::TooLong) };
     if let Some(signal) = status.signal() {
@@ -76,6 +77,51 @@ impl Reader {
     fn words(self, deadline: Instant) -> Vec<u8> {
         let _ = self.reading.recv_timeout(deadline.saturating_duration_since(Instant::now()));
         std::mem::take(&mut self.words.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Begins a program, which can be ended by signals that this thread has wait: it inherits whether they do.
+fn begun(command: &mut Command) -> io::Result<Child> {
+    let before = SigSet::empty().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+    let child = command.spawn();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
+    }
+    child
+}
+
+/// The numbers of those that run.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Keeps a program's number in the list.
+struct Listed(u32);
+
+impl Listed {
+    fn new(number: u32) -> Listed {
+        running().push(number);
+        Listed(number)
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        running().retain(|number| *number != self.0);
+    }
+}
+
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks all that run to end, and gives them a moment for that.
+pub fn end_all() {
+    let deadline = Instant::now() + FAREWELL;
+    for number in &*running() {
+        let _ = kill(Pid::from_raw(*number as i32), Signal::SIGTERM);
+    }
+    // Who waits for them takes them off the list.
+    while Instant::now() < deadline && !running().is_empty() {
+        thread::sleep(TURN);
     }
 }
 

@@ -30,12 +30,12 @@ type Parts = Vec<(Value, Option<u64>)>;
 
 pub(crate) fn run(function: &mut Function, around: &Around) -> bool {
     let Ok(flow) = ControlFlow::new(function) else { return false };
-    let (flow, reach) = (&flow, &Reach::new(function, &flow));
     let mut loops: Vec<Block> =
         flow.order.iter().copied().filter(|block| flow.is_loop_header(*block)).collect();
     if loops.is_empty() {
         return false;
     }
+    let (flow, reach) = (&flow, &Reach::new(function, &flow));
     loops.extend(behind_may_goto(function, flow, reach));
     let definitions = definitions(function);
     let proofs = Proofs::find(function, flow, &definitions);

@@ -39,7 +39,7 @@ pub mod without_arena;
 
 pub use around::Around;
 use moonhook_ir::kept::{self, Kept, References, Source};
-use moonhook_ir::{Function, Module, parallel};
+use moonhook_ir::{Function, FunctionKind, Module, parallel};
 use std::convert::Infallible;
 
 /// A pass by its name: gives whether it changed anything.
@@ -79,10 +79,15 @@ pub fn optimise(module: &mut Module) {
     while let Some(changed) = unused_calls::run(module) {
         optimise_each(module, |index| changed[index]);
     }
-    if module.arena().is_none() {
-        let (functions, around) = Around::of(module);
-        let made = functions.iter_mut().filter(|function| function.given.is_none());
-        made.for_each(|function| spare_the_verifier(function, &around));
+    let has_arena = module.arena().is_some();
+    let (functions, around) = Around::of(module);
+    for function in functions.iter_mut().filter(|function| function.given.is_none()) {
+        match (has_arena, around::context_of(function).is_some()) {
+            (false, _) => spare_the_verifier(function, &around),
+            (true, true) if is_of_chain(function) => spare_the_verifier(function, &around),
+            (true, true) => spare(function, &around, &BOUND),
+            (true, false) => {}
+        }
     }
     combine::run(module);
 }
@@ -109,19 +114,28 @@ pub fn optimise_soon(module: &mut Module) {
 const SOON: usize = 2;
 
 /// Passes for the kernel's verifier, in their order: what they add, others would take for superfluous. In general code it has
-/// little to follow.
+/// little to follow: only chains, which are lines of a script there as well, and offsets of packets behind loops.
 pub const LAST: &[Pass] = &[
     Pass { name: "rematerialise", run: rematerialise::run },
     Pass { name: "converge", run: converge::run },
-    Pass { name: "bound", run: bound::run },
+    BOUND,
     Pass { name: "apart", run: apart::run },
 ];
 
+const BOUND: Pass = Pass { name: "bound", run: bound::run };
+
 fn spare_the_verifier(function: &mut Function, around: &Around) {
-    for pass in LAST {
-        (pass.run)(function, around);
-        debug_assert_eq!(moonhook_ir::verify::verify(function), Ok(()), "after {}\n{function}", pass.name);
-    }
+    LAST.iter().for_each(|pass| spare(function, around, pass));
+}
+
+fn spare(function: &mut Function, around: &Around, pass: &Pass) {
+    (pass.run)(function, around);
+    debug_assert_eq!(moonhook_ir::verify::verify(function), Ok(()), "after {}\n{function}", pass.name);
+}
+
+/// Whether a function of general code that has the packet was made of lines of a script.
+fn is_of_chain(function: &Function) -> bool {
+    matches!(function.kind, FunctionKind::Subprogram { .. }) && !kept::is_kept(function)
 }
 
 /// Runs all passes until none changes anything, but a bounded number of rounds, and again wherever paths can then be split. A malformed

@@ -36,11 +36,7 @@ pub fn described(error: &SessionError) -> (Diagnostic, Option<PathBuf>) {
     };
     let log = save_log(rejection);
     if let Some(path) = &log {
-        let help = format!(
-            "`--form general` may do meanwhile; report it with the script and the verifier's log, {}",
-            path.display()
-        );
-        diagnostic.help = Some(help);
+        diagnostic.help = Some(rejection.help(Some(path)));
     }
     (diagnostic, log)
 }
@@ -71,7 +67,7 @@ mod tests {
 
     fn rejection() -> Rejection {
         let (program, message, log) = ("test".to_string(), "no".to_string(), "the log".to_string());
-        Rejection { program, message, place: None, instruction: None, log }
+        Rejection { program, message, place: None, instruction: None, is_last_form: false, log }
     }
 
     /// The current folder may be anything, and nothing that is there already is written to.

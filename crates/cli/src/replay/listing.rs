@@ -37,6 +37,8 @@ pub struct Totals {
     pub not_run_no_ip: u64,
     /// Those of them whose length the kernel does not take.
     pub not_run_length: u64,
+    /// Those of them that need several buffers, while what the script calls in C looks at frames in one.
+    pub not_run_buffers: u64,
     /// Frames that the capture holds only a part of; they are run as they are.
     pub cut_by_capture: u64,
     /// Frames that the tiers disagree about.
@@ -155,6 +157,7 @@ impl Totals {
                 self.not_run += 1;
                 self.not_run_no_ip += u64::from(*unfit == Unfit::NoPacket);
                 self.not_run_length += u64::from(*unfit == Unfit::Length);
+                self.not_run_buffers += u64::from(*unfit == Unfit::Buffers);
             }
             Outcome::Decided(Decision { hook, verdict, data, prints, error }) => {
                 *self.verdicts.entry(verdict::name(hook, *verdict).into_owned()).or_default() += 1;
@@ -178,7 +181,11 @@ impl Totals {
             (self.not_run_no_ip, "not run: no IP packets, which are all that the hook gets"),
             (self.not_run_length, "not run: the kernel takes no frames of that length"),
             (
-                self.not_run - self.not_run_no_ip - self.not_run_length,
+                self.not_run_buffers,
+                "not run: they need several buffers, and what the script calls in C looks at frames in one",
+            ),
+            (
+                self.not_run - self.not_run_no_ip - self.not_run_length - self.not_run_buffers,
                 "not run: there is no program for them",
             ),
             (self.cut_by_capture, "cut by the capture, and run as they are"),

@@ -6,7 +6,7 @@ use moonhook_control::FlowsOfState;
 use moonhook_engine::Kernel;
 use moonhook_engine::{Choice, Compiled, Settings};
 use moonhook_hook::{Hook, Point};
-use moonhook_install::{Events, InstallError, LogDetail, frame_max_linear};
+use moonhook_install::{Events, InstallError, LogDetail, frame_max, frame_max_linear};
 use moonhook_ir::Module;
 use moonhook_ir::maps::{self, sections};
 use moonhook_load::Loaded;
@@ -38,6 +38,8 @@ pub enum Unfit {
     NoPacket,
     /// The kernel takes no frame of that length.
     Length,
+    /// It needs several buffers, and what the script calls in C looks at frames in one.
+    Buffers,
     /// Nothing is there to run it.
     NoProgram,
 }
@@ -80,6 +82,8 @@ impl Tier for RealLua {
 pub struct KernelTier {
     one_buffer: Option<Runner>,
     several_buffers: Option<Runner>,
+    /// There is no program for frames in several buffers, though there are such frames.
+    is_only_one: bool,
     /// The form of the program that most frames run through.
     pub choice: Choice,
 }
@@ -102,24 +106,36 @@ impl KernelTier {
             let flows = moonhook_engine::set_flows(loaded, &compiled.module, running, &settings)?;
             Ok((compiled, Runner::new(kernel, program.clone(), flows)?))
         };
-        if !long_frames {
+        let of_several = if long_frames { Some(install(true)) } else { None };
+        // What is in C looks at frames where they are. Nobody has asked for a program for such frames: they are not run, and the others are.
+        let is_refused = matches!(&of_several, Some(Err(error)) if is_of_c(error));
+        let of_several = if is_refused { None } else { of_several.transpose()? };
+        let Some((compiled, runner)) = of_several else {
             let (compiled, runner) = install(false)?;
             report::warn(&compiled.module.warnings);
             return Ok(KernelTier {
                 one_buffer: Some(runner),
                 several_buffers: None,
+                is_only_one: is_refused,
                 choice: compiled.choice,
             });
-        }
-        let (compiled, runner) = install(true)?;
+        };
         report::warn(&compiled.module.warnings);
         let several_buffers = Some(runner);
-        if keeps_state(&compiled.module) {
-            return Ok(KernelTier { one_buffer: None, several_buffers, choice: compiled.choice });
+        // So do C objects, in their maps and variables.
+        if !snapshot.objects.is_empty() || keeps_state(&compiled.module) {
+            let choice = compiled.choice;
+            return Ok(KernelTier { one_buffer: None, several_buffers, is_only_one: false, choice });
         }
         let (compiled, runner) = install(false)?;
-        Ok(KernelTier { one_buffer: Some(runner), several_buffers, choice: compiled.choice })
+        let (one_buffer, choice) = (Some(runner), compiled.choice);
+        Ok(KernelTier { one_buffer, several_buffers, is_only_one: false, choice })
     }
+}
+
+/// Whether a function or a program of a C object cannot be called as it is wanted.
+fn is_of_c(error: &CliError) -> bool {
+    error.diagnostic().code == "MH0222"
 }
 
 /// Whether handlers have variables or tables that outlive a frame. The specialiser puts the variables into a section of this name, or,
@@ -133,8 +149,14 @@ fn keeps_state(module: &Module) -> bool {
 
 impl Tier for KernelTier {
     fn decide(&mut self, frame: &[u8], time: Moment) -> Result<Outcome, CliError> {
-        let KernelTier { one_buffer, several_buffers, .. } = self;
-        let (first, second) = match frame.len() > frame_max_linear() {
+        let KernelTier { one_buffer, several_buffers, is_only_one, .. } = self;
+        let (most, length) = (frame_max_linear(), frame.len());
+        if *is_only_one && (most + 1..=frame_max()).contains(&length) {
+            let why =
+                format!("what the script calls in C looks at frames in one buffer, of at most {most} bytes");
+            return Ok(Outcome::NotRun { why, unfit: Unfit::Buffers });
+        }
+        let (first, second) = match length > most {
             true => (several_buffers, one_buffer),
             false => (one_buffer, several_buffers),
         };

@@ -4,6 +4,7 @@ use super::types::{INT, common, of_number, promoted};
 use super::{Result, Scope};
 use crate::ast::{Binary, Expression, ExpressionKind, Source, Type, Unary};
 use crate::error::CheckErrorKind;
+use crate::eval::filled;
 use crate::token::At;
 use crate::tree::{Callee, MapRead, Value, ValueKind};
 use std::ops::RangeInclusive;
@@ -190,12 +191,13 @@ pub fn binary(operator: Binary, [one, other]: [Value; 2], at: At) -> Value {
     Value { kind: ValueKind::Binary(operator, Box::new(both)), ty, at }
 }
 
-/// The number that a value is without running anything.
-pub fn number(value: &Value) -> Option<i64> {
-    match &value.kind {
-        ValueKind::Number(number) => i64::try_from(*number).ok(),
-        ValueKind::Unary(Unary::Negate, of) => number(of).map(|number| -number),
-        ValueKind::Convert(of) => number(of),
-        _ => None,
-    }
+/// The number that a value is without running anything, in 64 bits that its type fills up: `-0xffffffff` is 1, as in C.
+pub fn number(value: &Value) -> Option<u64> {
+    let number = match &value.kind {
+        ValueKind::Number(number) => *number,
+        ValueKind::Unary(Unary::Negate, of) => number(of)?.wrapping_neg(),
+        ValueKind::Convert(of) => number(of)?,
+        _ => return None,
+    };
+    Some(filled(number, value.ty))
 }

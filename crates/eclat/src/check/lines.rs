@@ -113,7 +113,7 @@ impl<'a> Scope<'a> {
         let step = self.value(step)?;
         let is_down = match number(&step) {
             Some(0) | None => return Err(CheckErrorKind::Step.at(step.at)),
-            Some(step) => step < 0,
+            Some(number) => step.ty.is_signed && (number as i64) < 0,
         };
         let counter = known.map_or_else(|| self.add(name, ty, at), Ok)?;
         let (next, last) = (self.hidden(counts), self.hidden(counts));

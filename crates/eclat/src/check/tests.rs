@@ -137,6 +137,26 @@ fn ranges_are_those_of_python() {
 }
 
 #[test]
+fn steps_of_ranges_have_the_types_of_c() {
+    let turns = |range: &str| {
+        let source = format!("def main():\n  u64: n = 0\n  for i in range({range}): n += 1\n  return n\n");
+        runs(&source).0
+    };
+    for (range, expected) in [
+        ("0, 5, -0xffffffff", 5),
+        ("0, 5, -0xfffffffe", 3),
+        ("0, 5, -4294967295", 0),
+        ("5, 0, -4294967295", 1),
+        ("5, 0, -0x2", 3),
+        ("0, 5, -0x80000000", 1),
+        ("0, 5, -0xffffffffffffffff", 5),
+        ("0, 5, --2", 3),
+    ] {
+        assert_eq!(turns(range), Ok(expected), "{range}");
+    }
+}
+
+#[test]
 fn blocks_have_variables_of_their_own() {
     let source = "def main():\n  u8: x = 1\n  if x:\n    u16: x = 1000\n    x += 1\n  return x\n";
     assert_eq!(runs(source).0, Ok(1));

@@ -18,6 +18,7 @@ fn rejection(message: &str) -> InstallError {
         message: message.into(),
         place: None,
         instruction: None,
+        is_last_form: false,
         log: String::new(),
     }))
 }

@@ -46,7 +46,7 @@ fn a_rejection_has_the_line_and_the_whole_log() {
                 .unwrap_err();
         let InstallError::Rejected(rejection) = error else { panic!("{error:?}") };
         assert!(!rejection.is_too_complex(), "{}", rejection.message);
-        let Rejection { program, message, place, instruction, log } = *rejection;
+        let Rejection { program, message, place, instruction, log, .. } = *rejection;
         assert_eq!(program, "reads_beyond");
         assert!(message.ends_with("R1 offset is outside of the packet"), "{message}");
         let place = place.unwrap();

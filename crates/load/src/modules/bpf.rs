@@ -1,8 +1,9 @@
 //! `require "bpf"`: functions and maps of C objects (docs/c-objects.md).
 
 mod access;
+pub(super) mod checks;
 mod signature;
-pub(super) mod text;
+mod text;
 
 #[cfg(test)]
 pub(crate) use signature::parts as parts_of;

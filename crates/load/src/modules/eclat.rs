@@ -10,7 +10,7 @@ use mlua::{Function, Lua, Table, Value, Variadic};
 use moonhook_eclat::tree::Chain;
 use moonhook_library::own::eclat::{CALL, LOAD};
 
-use super::bpf::text::{CHECKED, check_integer, check_packet};
+use super::bpf::checks;
 use super::flow::said;
 use super::module::{Context, Module, type_error};
 use crate::registry::Registry;
@@ -96,12 +96,16 @@ fn function(
     called: &[Function],
 ) -> mlua::Result<Function> {
     let names = &["a", "b", "c", "d"][..(*parameters).min(4)];
-    let checks: String = check_packet("pkt", 1, name)
-        + &names.iter().zip(2..).map(|(argument, at)| check_integer(argument, at, name)).collect::<String>();
+    let checked = checks::packet("pkt", &checks::argument(1, name));
+    let integer = |(at, argument): (usize, &&str)| {
+        format!(", {}", checks::integer(argument, &checks::argument(at + 2, name)))
+    };
+    let integers: String = names.iter().enumerate().map(integer).collect();
     let names: String = names.iter().map(|name| format!(", {name}")).collect();
     let functions = function_names(called.len());
     let text = format!(
-        "local call, number{functions} = ... {CHECKED}return function(pkt{names}) {checks}return call(number, pkt{names}{functions}) end"
+        "local call, number{functions} = ... {}return function(pkt{names}) {checked}return call(number, pkt{integers}{functions}) end",
+        checks::HELPERS
     );
     // Without lines: what is wrong in it is nothing that a person could mend.
     let stripped = lua.load(text).into_function()?.dump(true);

@@ -123,12 +123,19 @@ impl Chain {
         )
     }
 
+    /// Within packets, mostly; calculated, too, so that its bounds have to be known where it is used, which may be behind a loop.
     fn offset(&mut self) -> Both {
-        if self.is_calm || !self.random.once_in(12) {
+        if !self.random.once_in(if self.is_calm { 3 } else { 12 }) {
             return Both::same(self.random.below(28).to_string());
         }
         let names: Vec<String> = self.variables.iter().map(|(name, _)| name.clone()).collect();
-        Both::same(format!("({} & 127)", self.random.pick(&names)))
+        let name = self.random.pick(&names).clone();
+        match (self.is_calm, self.random.below(3)) {
+            (false, _) => Both::same(format!("({name} & 127)")),
+            (true, 0) => Both::same(format!("({name} & 31)")),
+            (true, 1) => Both::same(format!("(({name} & 0xff) % 29)")),
+            (true, _) => Both::same(format!("(({name} & 0xff) >> 3)")),
+        }
     }
 
     fn fresh(&mut self) -> String {
@@ -149,7 +156,8 @@ impl Chain {
 
     fn line(&mut self, indent: usize, out: &mut Both) {
         let value = self.expression(3);
-        match self.random.below(if indent > 3 { 4 } else { 8 }) {
+        match self.random.below(if indent > 3 { 4 } else { 9 }) {
+            8 => self.kept(indent, &value, out),
             0 => {
                 let ((eclat, c), name) = (*self.random.pick(&TYPES), self.fresh());
                 let before = self.random.once_in(2);
@@ -189,6 +197,30 @@ impl Chain {
         }
     }
 
+    /// A number with bounds, a loop, and then a read at that offset: behind the loop the verifier may not know the bounds any more.
+    fn kept(&mut self, indent: usize, value: &Both, out: &mut Both) {
+        let (offset, read) = (self.fresh(), self.fresh());
+        let (mask, bits) = (*self.random.pick(&[7, 15, 31]), *self.random.pick(&[8, 16, 32, 64]));
+        let first = Both::new(
+            format!("u64: {offset} = ({}) & {mask}", value.eclat),
+            format!("uint64_t {offset} = ({}) & {mask};", value.c),
+        );
+        Self::put(out, indent, &first);
+        match self.random.once_in(2) {
+            true => self.counted(indent, out),
+            false => {
+                let condition = self.expression(1);
+                self.repeated(indent, &condition, out);
+            }
+        }
+        let second = Both::new(
+            format!("u64: {read} = Packet.readU{bits}({offset})"),
+            format!("uint64_t {read} = ((uint{bits}_t)rd({offset}, {bits}));"),
+        );
+        Self::put(out, indent, &second);
+        self.variables.push((read, true));
+    }
+
     /// Lines in a block, whose variables end with it.
     fn block(&mut self, indent: usize, out: &mut Both) {
         let outer = self.variables.len();
@@ -223,13 +255,19 @@ impl Chain {
 
     fn counted(&mut self, indent: usize, out: &mut Both) {
         let name = self.fresh();
-        let (first, end, step) = (self.random.below(20), self.random.below(20), 1 + self.random.below(4));
-        let is_down = self.random.once_in(3);
-        let (range, next) = match is_down {
-            true => (format!("{first}, {end}, -{step}"), format!("n_{name} > {end}; n_{name} -= {step}")),
-            false => (format!("{first}, {end}, {step}"), format!("n_{name} < {end}; n_{name} += {step}")),
+        let (first, end) = (self.random.below(20), self.random.below(20));
+        // What is negated without a sign goes up in C.
+        let rare = ["-0xffffffff", "-0xfffffffd", "-0x3", "-4294967295", "0x2", "-0xffffffffffffffff"];
+        let step = match self.random.below(6) {
+            0 => (*self.random.pick(&rare)).to_string(),
+            1..=2 => format!("-{}", 1 + self.random.below(4)),
+            _ => (1 + self.random.below(4)).to_string(),
         };
-        let c = format!("for (int64_t n_{name} = {first}; {next}) {{ int64_t {name} = n_{name};");
+        let range = format!("{first}, {end}, {step}");
+        let goes_on = format!("(({step}) < 0 ? n_{name} > {end} : n_{name} < {end})");
+        let c = format!(
+            "for (int64_t n_{name} = {first}; {goes_on}; n_{name} += {step}) {{ int64_t {name} = n_{name};"
+        );
         Self::put(out, indent, &Both::new(format!("for {name} in range({range}):"), c));
         self.variables.push((name, false));
         let outer = self.variables.len();

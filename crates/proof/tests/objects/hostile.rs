@@ -1,8 +1,11 @@
-//! Objects with broken bytes: what scripts do with them is refused, or compiled; nothing panics. `MOONHOOK_FUZZ_OBJECTS` says how many.
+//! Objects with broken bytes: what scripts do with them is refused, or compiled; nothing panics, and what the kernel's verifier has
+//! against them is no fault of ours. `MOONHOOK_FUZZ_OBJECTS` says how many.
 
 use crate::{Folder, own_options};
-use moonhook_engine::{Form, Settings};
+use moonhook_engine::{EngineError, Form, Kernel, Settings};
+use moonhook_install::LogDetail;
 use moonhook_proof::{host, random::Random};
+use moonhook_snapshot::Snapshot;
 
 #[test]
 fn broken_objects_end_in_an_error_or_in_a_program() {
@@ -39,9 +42,13 @@ fn broken_objects_end_in_an_error_or_in_a_program() {
         // General code is large, and has the same functions.
         let form = if number % 20 == 0 { Form::General } else { Form::Expanded };
         let settings = Settings { form: Some(form), ..Settings::default() };
-        match moonhook_engine::compile(&loaded.snapshot, &settings) {
-            Ok(_) => compiled += 1,
-            Err(_) => refused += 1,
+        match made(&loaded.snapshot, &settings) {
+            Ok(()) => compiled += 1,
+            Err(error) => {
+                let diagnostic = error.diagnostic();
+                assert_ne!(diagnostic.code, "MH0505", "{number}: {}", diagnostic.render(false));
+                refused += 1;
+            }
         }
     }
     println!("{refused} refused, {compiled} compiled");
@@ -57,4 +64,44 @@ fn types_in(object: &[u8]) -> std::ops::Range<usize> {
     };
     let first = start + word(4) + word(8);
     first..first + word(12)
+}
+
+/// Compiled, and loaded where the kernel does that.
+fn made(snapshot: &Snapshot, settings: &Settings) -> Result<(), EngineError> {
+    match host::kernel_available("broken objects") {
+        true => Kernel::install(snapshot, settings, LogDetail::Nothing, |_| Vec::new()).map(|_| ()),
+        false => moonhook_engine::compile(snapshot, settings).map(|_| ()),
+    }
+}
+
+/// Instructions that no verifier takes are told with the function that has them, and not as a fault of ours, in both forms.
+#[test]
+fn broken_instructions_are_blamed_on_their_function() {
+    if !host::kernel_available("broken instructions") {
+        return;
+    }
+    let folder = Folder::new();
+    folder.compile("meter");
+    let path = folder.path("meter.bpf.o");
+    let whole = std::fs::read(&path).expect("it was compiled");
+    let object = moonhook_link::Object::read(&whole, "meter.bpf.o").expect("it is an object");
+    let function = &object.functions[object.function("count").expect("there is one")];
+    let code = function.code.concat();
+    let start = whole.windows(code.len()).position(|bytes| bytes == code).expect("its code is in the file");
+    let load = function.code.iter().position(|[code, ..]| *code == 0x61).expect("it reads words");
+    for (at, byte, problem) in [(0, 0xff, "0xff"), (0, 0, "0x00"), (8 * load + 4, 5, "reserved fields")] {
+        let mut bytes = whole.clone();
+        bytes[start + at] = byte;
+        std::fs::write(&path, &bytes).expect("there is room");
+        let loaded =
+            moonhook_load::load(&[folder.path("meter.lua")], &own_options()).expect("it is a script");
+        for form in [None, Some(Form::General)] {
+            let settings = Settings { form, ..Settings::default() };
+            let error = made(&loaded.snapshot, &settings).expect_err("no verifier takes it");
+            let diagnostic = error.diagnostic();
+            assert_eq!(diagnostic.code, "MH0906", "{}", diagnostic.render(false));
+            let message = diagnostic.message;
+            assert!(message.contains("'count' of ") && message.contains(problem), "{message}");
+        }
+    }
 }

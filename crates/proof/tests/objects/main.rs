@@ -2,9 +2,11 @@
 //!
 //! `MOONHOOK_HIKE` is a folder with checkouts of HIKe's repositories (`owner+name`); without it what is about those is skipped.
 
+mod arguments;
 mod checkouts;
 mod configured;
 mod hostile;
+mod offsets;
 
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Folders, RunningKernel};

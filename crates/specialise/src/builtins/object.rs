@@ -71,7 +71,9 @@ fn call(context: &mut Context, call: &Call) -> Result<Vec<Arm>> {
 
 /// The packet, which that argument is.
 fn packet(context: &mut Context<'_>, call: &Call, number: usize) -> Result<Word> {
-    if !call.is_in_memory(context, number) && !matches!(call.arg(number), Abs::Object(Object::Packet)) {
+    if call.is_in_memory(context, number) {
+        context.packet_argument(number)?;
+    } else if !matches!(call.arg(number), Abs::Object(Object::Packet)) {
         call.wrong_type(context, number, "packet");
     }
     Ok(Word::Value(context.code.function.params[0]))

@@ -11,7 +11,7 @@ use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_runtime::layout::{
-    FAIL, GENERAL, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, TAG_TABLE, VALUE_SIZE,
+    FAIL, GENERAL, OBJECT_PACKET, TAG_INT, TAG_NIL, TAG_OBJECT, TAG_STRING, TAG_TABLE, VALUE_SIZE,
 };
 use moonhook_schema::Type;
 
@@ -171,6 +171,24 @@ impl Context<'_> {
         let missing = self.split_missing(place);
         let Given { fits, nil, others, .. } = self.given(place.address, &Type::Integer)?;
         Ok((fits, vec![missing, nil], others))
+    }
+
+    /// Goes on where an argument is the packet; ends the stub where it is something else.
+    pub fn packet_argument(&mut self, number: usize) -> Result<()> {
+        let Some(place) = self.place_of(number) else { return Ok(()) };
+        let mut wrong = vec![self.split_missing(place)];
+        let tag = arena::load(self, place.address);
+        let other = self.compare(CompareOp::Ne, tag, TAG_OBJECT);
+        self.leave_if(other, &mut wrong);
+        let payload = self.add(place.address, 8);
+        let payload = arena::load(self, payload);
+        let other = self.compare(CompareOp::Ne, payload, OBJECT_PACKET);
+        self.leave_if(other, &mut wrong);
+        let right = self.take_state();
+        self.enter(wrong)?;
+        let expected = Word::Imm(self.image_string(b"packet"));
+        self.raise_by("type_error", &[place.base, place.count, Word::Imm(number as i64), expected]);
+        self.enter(vec![right])
     }
 
     /// Splits by which of `objects` argument 1 is; one state for each that it can be, with the object. Where it is none of

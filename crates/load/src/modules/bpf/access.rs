@@ -31,12 +31,10 @@ fn has_element(map: &moonhook_link::Map, key: &[u8]) -> bool {
     is_array(map) && index.is_ok_and(|index| index < map.max_entries)
 }
 
-/// Integers among the arguments, from that number on.
+/// Integers among the arguments, from that number on: what scripts give was checked before ([`super::checks`]).
 fn numbers(arguments: &[Value], first: usize, leaves: &[Leaf]) -> Result<Vec<i64>, String> {
     let number = |index: usize| match arguments.get(first + index) {
         Some(Value::Integer(number)) => Ok(*number),
-        Some(Value::Number(number)) if number.fract() == 0.0 && number.abs() < 9e18 => Ok(*number as i64),
-        Some(Value::Boolean(flag)) => Ok((*flag).into()),
         other => {
             let got = other.map_or("nil", |value| value.type_name());
             Err(format!("a map of C's has integers for keys and values, not a {got} value"))

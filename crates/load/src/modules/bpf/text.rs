@@ -1,5 +1,6 @@
 //! Functions and maps of objects as text in Lua: what packs tables into integers for packet code, and unpacks them.
 
+use super::checks;
 use super::signature::{Part, Signature, Step, is_identifier};
 use moonhook_snapshot::{ObjectTable, Parameter};
 use std::fmt::Write;
@@ -16,26 +17,52 @@ fn access(name: &str, path: &[Step]) -> String {
     text
 }
 
-/// What is given for a part: where a field is missing, or a table with fields, 0, as C fills structures up.
-fn given(name: &str, part: &Part) -> String {
-    let within = part.path.len().saturating_sub(1);
-    let tables = part.path[..within].chunks(1);
-    let table = tables.fold(name.to_string(), |table, step| format!("({} or none)", access(&table, step)));
-    let value = access(&table, &part.path[within..]);
-    let value = if part.path.is_empty() { value } else { format!("({value} or 0)") };
-    if part.leaf.is_flag { format!("flag({value})") } else { value }
+/// What is given for a part: where a field is missing, or a table with fields, 0, as C fills structures up. Messages call all of it `place`.
+fn given(name: &str, part: &Part, place: &str) -> String {
+    let Some((last, around)) = part.path.split_last() else {
+        return if part.leaf.is_flag { format!("flag({name})") } else { checks::integer(name, place) };
+    };
+    let value = access(&within(name, around), std::slice::from_ref(last));
+    match part.leaf.is_flag {
+        true => format!("flag({value})"),
+        false => checks::integer(&format!("({value} or 0)"), &field(&part.path, place)),
+    }
 }
 
-fn list(name: &str, parts: &[Part]) -> String {
-    parts.iter().map(|part| format!(", {}", given(name, part))).collect()
+/// The table that these steps lead to; one without fields where it is missing.
+fn within(name: &str, steps: &[Step]) -> String {
+    let into =
+        |table: String, step: &Step| format!("({} or none)", access(&table, std::slice::from_ref(step)));
+    steps.iter().fold(name.to_string(), into)
 }
 
 /// The field of metatables of maps that has the map's name.
 const MAP: &str = ObjectTable::MAP;
 
-/// What flags are as integers, and tables that are missing.
-const HELPERS: &str =
-    "local none = {} local function flag(v) if not v or v == 0 then return 0 end return 1 end ";
+fn field(path: &[Step], place: &str) -> String {
+    format!("field '{}' of {place}", title(path))
+}
+
+fn list(name: &str, parts: &[Part], place: &str) -> String {
+    parts.iter().map(|part| format!(", {}", given(name, part, place))).collect()
+}
+
+/// What refuses what is no table where one is needed.
+fn tables(name: &str, parts: &[Part], place: &str) -> String {
+    let (mut text, mut known) = (String::new(), Vec::new());
+    for part in parts {
+        for depth in 0..part.path.len() {
+            let steps = &part.path[..depth];
+            if known.contains(&steps) {
+                continue;
+            }
+            known.push(steps);
+            let place = if depth == 0 { place.to_string() } else { field(steps, place) };
+            text.push_str(&checks::of_type(&within(name, steps), "table", &place));
+        }
+    }
+    text
+}
 
 /// What makes the tables around a part, where they are missing.
 fn tables_around(name: &str, part: &Part, made: &mut Vec<String>) -> String {
@@ -50,48 +77,43 @@ fn tables_around(name: &str, part: &Part, made: &mut Vec<String>) -> String {
     text
 }
 
-/// What [`check_packet`] and [`check_integer`] use.
-pub const CHECKED: &str = "local type, error, integral = type, error, math.type ";
-
-/// The text that refuses what is no packet, as an argument with that number of a function with that name: the same in all tiers, which would
-/// otherwise count what they themselves are given.
-pub fn check_packet(argument: &str, number: usize, function: &str) -> String {
-    format!(
-        "if type({argument}) ~= \"userdata\" then \
-         error(\"bad argument #{number} to '{function}' (packet expected, got \" .. type({argument}) .. \")\", 2) end "
-    )
+/// A part's name in messages, as Lua writes it: `point.y[2]`.
+fn title(path: &[Step]) -> String {
+    let step = |(index, step): (usize, &Step)| match step {
+        Step::Field(field) if index == 0 => field.clone(),
+        Step::Field(field) => format!(".{field}"),
+        Step::Position(position) => format!("[{position}]"),
+    };
+    path.iter().enumerate().map(step).collect()
 }
 
-/// The same of what is no integer.
-pub fn check_integer(argument: &str, number: usize, function: &str) -> String {
-    format!(
-        "if integral({argument}) ~= \"integer\" then \
-         error(\"bad argument #{number} to '{function}' (integer expected, got \" .. type({argument}) .. \")\", 2) end "
-    )
-}
+/// What flags are as integers, and tables that are missing.
+const FLAG: &str =
+    "local none = {} local function flag(v) if not v or v == 0 then return 0 end return 1 end ";
 
-/// The text of a function of `call` and a number, which gives the function, of which messages have the title.
-pub fn function(signature: &Signature, title: &str) -> String {
+/// The text of a function of `call` and a number, which gives the function, of which messages have the name.
+pub fn function(signature: &Signature, own_name: &str) -> String {
     let Signature { function, names, parts } = signature;
     let names: Vec<String> =
         names.iter().enumerate().map(|(index, name)| parameter_name(index, name)).collect();
     let (mut arguments, mut results, mut written) = (String::new(), Vec::new(), String::new());
-    let (mut checks, title) = (String::new(), if is_identifier(title) { title } else { "?" });
+    let mut checked = String::new();
     for (index, ((parameter, name), parts)) in function.parameters.iter().zip(&names).zip(parts).enumerate() {
+        let place = checks::argument(index + 1, own_name);
         match parameter {
             Parameter::Number(leaf) if leaf.is_flag => {
                 let _ = write!(arguments, ", flag({name})");
             }
             Parameter::Context(_) => {
-                checks += &check_packet(name, index + 1, title);
+                checked.push_str(&checks::packet(name, &place));
                 let _ = write!(arguments, ", {name}");
             }
             Parameter::Number(_) => {
-                checks += &check_integer(name, index + 1, title);
-                let _ = write!(arguments, ", {name}");
+                let _ = write!(arguments, ", {}", checks::integer(name, &place));
             }
             Parameter::Record { is_constant, .. } => {
-                arguments.push_str(&list(name, parts));
+                checked.push_str(&tables(name, parts, &place));
+                arguments.push_str(&list(name, parts, &place));
                 let mut made = Vec::new();
                 for part in parts.iter().filter(|part| !is_constant && !part.path.is_empty()) {
                     results.push(format!("r{}", results.len() + 1));
@@ -110,7 +132,8 @@ pub fn function(signature: &Signature, title: &str) -> String {
     };
     let all: Vec<&str> = std::iter::once("r0").chain(results.iter().map(String::as_str)).collect();
     format!(
-        "local call, number = ... {CHECKED}{HELPERS}return function({}) {checks}local {} = call(number{arguments}) {written}{given} end",
+        "local call, number = ... {FLAG}{}return function({}) {checked}local {} = call(number{arguments}) {written}{given} end",
+        checks::HELPERS,
         names.join(", "),
         all.join(", ")
     )
@@ -119,7 +142,9 @@ pub fn function(signature: &Signature, title: &str) -> String {
 /// The text of a function of `get`, `set`, `delete`, `each` and a number, which gives what stands for the map. What it has for a key is a copy of
 /// the entry.
 pub fn map(name: &str, [key, value]: &[Vec<Part>; 2]) -> String {
-    let keys = list("k", key);
+    let [of_key, of_value] = ["key of", "value for"].map(|what| format!("{what} the map '{name}'"));
+    let keys = list("k", key, &of_key);
+    let (key_table, value_table) = (tables("k", key, &of_key), tables("v", value, &of_value));
     let words: Vec<String> = (1..=value.len()).map(|number| format!("v{number}")).collect();
     let words = words.join(", ");
     let found = match value.as_slice() {
@@ -133,22 +158,26 @@ pub fn map(name: &str, [key, value]: &[Vec<Part>; 2]) -> String {
         parts => entry(parts, 0, 1),
     };
     format!(
-        "local get, set, delete, each, number = ... {HELPERS}
+        "local get, set, delete, each, number = ... {FLAG}{}
 local function keyed(l) {} end
 local function index(_, k)
+  {key_table}
   local found, {words} = get(number{keys})
   if found then return {found} end
 end
 local function newindex(_, k, v)
+  {key_table}
   if v == nil then
     if not delete(number{keys}) then error(\"entries of the map '{name}' cannot be removed\", 2) end
-  elseif not set(number{keys}{}) then
-    error(\"the map '{name}' takes no more entries\", 2)
+  else
+    {value_table}
+    if not set(number{keys}{}) then error(\"the map '{name}' takes no more entries\", 2) end
   end
 end
 return setmetatable({{}}, {{ {MAP} = \"{name}\", __index = index, __newindex = newindex, __pairs = function(t) return each(number, t, keyed) end }})",
+        checks::HELPERS,
         keyed(key),
-        list("v", value)
+        list("v", value, &of_value)
     )
 }
 
@@ -203,8 +232,8 @@ fn parameter_name(index: usize, name: &str) -> String {
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "global", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ];
-    let is_own = ["call", "number", "flag", "none", "type", "error", "integral"].contains(&name)
-        || KEYWORDS.contains(&name);
+    let is_own = ["call", "number", "flag", "none"].contains(&name) || checks::OWN.contains(&name);
+    let is_own = is_own || KEYWORDS.contains(&name);
     let is_result = name.strip_prefix('r').is_some_and(|rest| rest.parse::<u32>().is_ok());
     if !is_identifier(name) || is_own || is_result { format!("p{}", index + 1) } else { name.to_string() }
 }
@@ -221,6 +250,8 @@ mod tests {
             ("r1", "p3"),
             ("number", "p3"),
             ("none", "p3"),
+            ("type", "p3"),
+            ("wrong", "p3"),
             ("", "p3"),
             ("a) os.exit() --", "p3"),
             ("1a", "p3"),
