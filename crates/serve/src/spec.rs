@@ -201,6 +201,7 @@ impl Spec {
             pins: None,
             duration: None,
             interval: INTERVAL,
+            busy: None,
         }
     }
 }

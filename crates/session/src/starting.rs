@@ -3,7 +3,7 @@
 use crate::inbox::{Inbox, Incoming};
 use crate::lua_thread::{LuaThread, Prepared, Sources, Told};
 use crate::making::{Blueprint, Heritage, Program};
-use crate::{SessionError, threads};
+use crate::{Busy, SessionError, threads};
 use moonhook_engine::{EngineError, Settings};
 use moonhook_load::LoadError;
 use std::path::PathBuf;
@@ -32,13 +32,13 @@ pub fn first(
     settings: &Settings,
     earlier: Option<Heritage>,
     inbox: &Arc<Inbox>,
-    stop: &AtomicBool,
+    (stop, busy): (&AtomicBool, Option<Busy>),
 ) -> Result<Option<First>, SessionError> {
-    let mut thread = LuaThread::load(sources.clone(), inbox)?;
+    let mut thread = LuaThread::load(sources.clone(), inbox, busy.clone())?;
     let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else { return Ok(None) };
     let Prepared { snapshot, fingerprint, files, load_time } = *prepared;
     let blueprint = Blueprint { snapshot, settings: settings.clone(), load_time, earlier };
-    let program = compiled(blueprint, stop)?;
+    let program = compiled(blueprint, stop, busy)?;
     Ok(program.map(|program| First { thread, program, fingerprint, files }))
 }
 
@@ -61,9 +61,17 @@ fn load_time(
     Ok(None)
 }
 
-fn compiled(blueprint: Blueprint, stop: &AtomicBool) -> Result<Option<Program>, SessionError> {
+fn compiled(
+    blueprint: Blueprint,
+    stop: &AtomicBool,
+    busy: Option<Busy>,
+) -> Result<Option<Program>, SessionError> {
     let (made, making) = channel();
-    threads::start("make", move || drop(made.send(threads::guarded(|| blueprint.make()))))?;
+    threads::start("make", move || {
+        let program = threads::guarded(|| blueprint.make());
+        drop(busy);
+        drop(made.send(program));
+    })?;
     while !stop.load(Ordering::Relaxed) {
         match making.recv_timeout(NAP) {
             Ok(program) => return program.map(Some),
