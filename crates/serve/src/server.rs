@@ -5,7 +5,7 @@ use crate::activation;
 use crate::config::Config;
 use crate::connections::incoming;
 use crate::eclat_service::EclatService;
-use crate::limits::{FETCH, MAX_ANSWER, MAX_CALL, PARTING, PING, PONG, STREAMS};
+use crate::limits::{ASIDE, FETCH, MAX_ANSWER, MAX_CALL, PARTING, PING, PONG, STREAMS};
 use crate::privileges;
 use crate::proto::DESCRIBED;
 use crate::proto::eclat::eclat_server::EclatServer;
@@ -13,6 +13,7 @@ use crate::proto::v1::moonhook_server::MoonhookServer;
 use crate::scripts::Scripts;
 use crate::service::Service;
 use crate::token::{Token, Tokens};
+use moonhook_session::threads;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,8 +65,10 @@ impl Bound {
         let Bound { listener, tls } = self;
         let config = Arc::new(config);
         let scripts = Scripts::new(Arc::clone(&config))?;
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(THREADS).max_blocking_threads(ASIDE);
+        // What is done aside parses scripts.
+        let runtime = runtime.thread_stack_size(threads::STACK).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&config, &error))?;
         if let Ok(address) = listener.local_addr() {
             config.log.line(&format!("listening at {address}"));
