@@ -9,6 +9,8 @@
 //! is attached or pinned that was not meant to stay.
 
 mod activation;
+mod activity;
+mod calls;
 mod client;
 mod config;
 mod connections;

@@ -21,6 +21,11 @@ pub const STREAMS: u32 = 64;
 pub const PING: Duration = Duration::from_secs(20);
 pub const PONG: Duration = Duration::from_secs(10);
 
+/// How long a connection may be without a call.
+pub const IDLE: Duration = Duration::from_secs(300);
+/// Bytes of all calls that are in memory.
+pub const IN_FLIGHT: usize = 256 << 20;
+
 /// Scripts at a time.
 pub const SCRIPTS: usize = 256;
 /// Who follows events, at a time.

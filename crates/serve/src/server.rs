@@ -2,10 +2,11 @@
 
 use crate::ServeError;
 use crate::activation;
+use crate::calls::{Calls, Share};
 use crate::config::Config;
 use crate::connections::incoming;
 use crate::eclat_service::EclatService;
-use crate::limits::{ASIDE, FETCH, MAX_ANSWER, MAX_CALL, PARTING, PING, PONG, STREAMS};
+use crate::limits::{ASIDE, FETCH, IN_FLIGHT, MAX_ANSWER, MAX_CALL, PARTING, PING, PONG, STREAMS};
 use crate::privileges;
 use crate::proto::DESCRIBED;
 use crate::proto::eclat::eclat_server::EclatServer;
@@ -158,10 +159,11 @@ fn router(scripts: &Scripts, quit: &Arc<AtomicBool>, tls: Option<Identity>) -> R
     let service = MoonhookServer::new(service)
         .max_decoding_message_size(MAX_CALL)
         .max_encoding_message_size(MAX_ANSWER);
-    let tokens = Tokens(config.token.clone().map(Token::new));
+    // What has no token is not read, and keeps no connection.
+    let (tokens, bytes) = (Tokens(config.token.clone().map(Token::new)), Share::of(IN_FLIGHT));
     Ok(server
-        .add_service(InterceptedService::new(eclat, tokens.clone()))
-        .add_service(InterceptedService::new(service, tokens.clone()))
-        .add_service(InterceptedService::new(reflection, tokens.clone()))
-        .add_service(InterceptedService::new(older, tokens)))
+        .add_service(InterceptedService::new(Calls::new(eclat, &bytes), tokens.clone()))
+        .add_service(InterceptedService::new(Calls::new(service, &bytes), tokens.clone()))
+        .add_service(InterceptedService::new(Calls::new(reflection, &bytes), tokens.clone()))
+        .add_service(InterceptedService::new(Calls::new(older, &bytes), tokens)))
 }
