@@ -1,7 +1,8 @@
-//! Calls as they come in: how much of them is held in memory, and that their connections are in use.
+//! Calls as they come in and answers as they go out: how much of both is held in memory, and that their connections are in use.
 
 use crate::ServeError;
 use crate::activity::{Activity, Open};
+use crate::limits::MAX_CALL;
 use http_body::{Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::http::{Request, Response};
+use tonic::codegen::http::{HeaderMap, Request, Response};
 use tonic::codegen::{BoxFuture, Bytes, Service};
 use tonic::server::NamedService;
 
@@ -30,8 +31,12 @@ pub struct Share {
 /// What one call has of them.
 struct Held {
     share: Arc<Share>,
-    bytes: AtomicUsize,
+    asked: AtomicUsize,
+    answered: AtomicUsize,
 }
+
+/// Bytes that are kept of what is asked, at most: a message, and what has come of the next one.
+const KEPT: usize = 2 * MAX_CALL;
 
 /// What a client sends.
 struct Asked {
@@ -39,10 +44,11 @@ struct Asked {
     held: Arc<Held>,
 }
 
-/// What it gets; the call is over when that is gone.
+/// What it gets; the call is over when that is gone. A piece is asked for when those before it are sent.
 struct Answered {
     body: Body,
-    _held: Arc<Held>,
+    held: Arc<Held>,
+    is_over: bool,
     _open: Option<Open>,
 }
 
@@ -53,16 +59,33 @@ impl Share {
 }
 
 impl Held {
-    fn take(&self, bytes: usize) -> Result<(), ServeError> {
-        let taken = self.share.taken.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    /// It has so many bytes of one kind from now on.
+    fn set(&self, kind: &AtomicUsize, bytes: usize) -> Result<(), ServeError> {
+        let before = kind.swap(bytes, Ordering::Relaxed);
+        if bytes <= before {
+            self.share.taken.fetch_sub(before - bytes, Ordering::Relaxed);
+            return Ok(());
+        }
+        let more = bytes - before;
+        let taken = self.share.taken.fetch_add(more, Ordering::Relaxed) + more;
         if taken > self.share.most { Err(ServeError::Crowded { what: "bytes of calls" }) } else { Ok(()) }
+    }
+
+    fn asked(&self, more: usize) -> Result<(), ServeError> {
+        let bytes = self.asked.load(Ordering::Relaxed) + more;
+        self.set(&self.asked, bytes.min(KEPT))
+    }
+
+    /// The piece before has been sent.
+    fn answered(&self, piece: usize) -> Result<(), ServeError> {
+        self.set(&self.answered, piece)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.share.taken.fetch_sub(self.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+        let bytes = self.asked.load(Ordering::Relaxed) + self.answered.load(Ordering::Relaxed);
+        self.share.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -91,12 +114,16 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let open = Activity::of(request.extensions()).map(Activity::open);
-        let held = Arc::new(Held { share: Arc::clone(&self.bytes), bytes: AtomicUsize::new(0) });
+        let held = Arc::new(Held {
+            share: Arc::clone(&self.bytes),
+            asked: AtomicUsize::new(0),
+            answered: AtomicUsize::new(0),
+        });
         let asked = request.map(|body| Body::new(Asked { body, held: Arc::clone(&held) }));
         let answer = self.inner.call(asked);
         Box::pin(async move {
             let answer = answer.await?;
-            Ok(answer.map(|body| Body::new(Answered { body, _held: held, _open: open })))
+            Ok(answer.map(|body| Body::new(Answered { body, held, is_over: false, _open: open })))
         })
     }
 }
@@ -111,7 +138,7 @@ impl http_body::Body for Asked {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(bytes) = frame.data_ref()
-            && let Err(error) = self.held.take(bytes.len())
+            && let Err(error) = self.held.asked(bytes.len())
         {
             return Poll::Ready(Some(Err(error.into())));
         }
@@ -132,15 +159,31 @@ impl http_body::Body for Answered {
     type Error = Status;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
-        Pin::new(&mut self.body).poll_frame(context)
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let _ = self.held.answered(0);
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(bytes) = frame.data_ref()
+            && let Err(error) = self.held.answered(bytes.len())
+        {
+            // Its beginning says that all is well; its end does not.
+            (self.is_over, self.body) = (true, Body::empty());
+            let mut trailers = HeaderMap::new();
+            Status::from(error).add_header(&mut trailers)?;
+            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.is_over || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        // It may end before.
+        SizeHint::default()
     }
 }
 
@@ -161,9 +204,13 @@ mod tests {
         }
     }
 
-    /// Reads what is asked and answers that, or says what reading fails of.
+    /// Reads what is asked and answers as much, or says what reading fails of.
     #[derive(Clone)]
     struct Reads;
+
+    async fn next(body: &mut Body) -> Option<Result<Frame<Bytes>, Status>> {
+        std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await
+    }
 
     impl Service<Request<Body>> for Reads {
         type Response = Response<Body>;
@@ -177,12 +224,11 @@ mod tests {
         fn call(&mut self, request: Request<Body>) -> Self::Future {
             let mut body = request.into_body();
             Box::pin(async move {
-                while let Some(frame) =
-                    std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await
-                {
-                    frame?;
+                let mut bytes = 0;
+                while let Some(frame) = next(&mut body).await {
+                    bytes += frame?.data_ref().map_or(0, Bytes::len);
                 }
-                Ok(Response::new(Body::new(Piece(Some("read".into())))))
+                Ok(Response::new(Body::new(Piece(Some(vec![0; bytes].into())))))
             })
         }
     }
@@ -197,14 +243,26 @@ mod tests {
             let activity = Activity::begin();
             request.extensions_mut().insert(Arc::clone(&activity));
             let answer = runtime.block_on(calls.call(request));
-            answer.map(|answer| (answer, activity)).map_err(|status| status.code())
+            answer.map(|answer| (answer.into_body(), activity)).map_err(|status| status.code())
         };
-        let (first, activity) = call(60).unwrap();
+        let (mut first, activity) = call(50).unwrap();
         assert_eq!(activity.end(), None);
         assert_eq!(call(60).err(), Some(tonic::Code::ResourceExhausted));
-        assert!(call(40).is_ok());
+        // What it is answered counts as well.
+        let (mut second, _) = call(10).unwrap();
+        let piece = runtime.block_on(next(&mut first)).unwrap().unwrap();
+        assert_eq!(piece.data_ref().map(Bytes::len), None, "50 + 50 + 10 are too many");
+        let status = Status::from_header_map(piece.trailers_ref().unwrap()).unwrap();
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
+        assert!(runtime.block_on(next(&mut first)).is_none());
         drop(first);
         assert!(activity.end().is_some());
+        let piece = runtime.block_on(next(&mut second)).unwrap().unwrap();
+        assert_eq!(piece.data_ref().map(Bytes::len), Some(10));
+        assert_eq!(share.taken.load(Ordering::Relaxed), 20);
+        assert!(runtime.block_on(next(&mut second)).is_none());
+        assert_eq!(share.taken.load(Ordering::Relaxed), 10);
+        drop(second);
         assert!(call(100).is_ok());
         assert_eq!(share.taken.load(Ordering::Relaxed), 0);
     }

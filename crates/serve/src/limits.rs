@@ -23,7 +23,7 @@ pub const PONG: Duration = Duration::from_secs(10);
 
 /// How long a connection may be without a call.
 pub const IDLE: Duration = Duration::from_secs(300);
-/// Bytes of all calls that are in memory.
+/// Bytes of all calls and answers that are in memory.
 pub const IN_FLIGHT: usize = 256 << 20;
 
 /// Scripts at a time.

@@ -39,18 +39,24 @@ pub struct Maps {
     pins: Arc<Pins<Arc<ScriptMap>>>,
 }
 
+/// Maps that are to be shown, and their pins.
+struct Prepared {
+    maps: Vec<Arc<ScriptMap>>,
+    staged: Staged<Arc<ScriptMap>>,
+}
+
 /// The maps of one script, and their pins. They are there from [`Presence::show`] on, until this is dropped.
 pub struct Presence {
     maps: Arc<Maps>,
     serial: Serial,
     is_shown: bool,
-    staged: Option<(Vec<Arc<ScriptMap>>, Staged<Arc<ScriptMap>>)>,
+    prepared: Option<Prepared>,
 }
 
 impl Presence {
     /// Of a script that begins.
     pub fn new(maps: Arc<Maps>, serial: Serial) -> Presence {
-        Presence { maps, serial, is_shown: false, staged: None }
+        Presence { maps, serial, is_shown: false, prepared: None }
     }
 
     /// These are the script's maps: from [`Presence::show`] on, and if that was before, at once.
@@ -59,7 +65,7 @@ impl Presence {
     /// What the kernel refuses; what was there is there.
     pub fn prepare(&mut self, maps: Vec<Arc<ScriptMap>>) -> Result<(), InstallError> {
         let staged = self.maps.pins.stage(self.serial, maps.iter().map(Arc::clone))?;
-        self.staged = Some((maps, staged));
+        self.prepared = Some(Prepared { maps, staged });
         if self.is_shown {
             self.show();
         }
@@ -68,7 +74,7 @@ impl Presence {
 
     pub fn show(&mut self) {
         self.is_shown = true;
-        let Some((maps, staged)) = self.staged.take() else { return };
+        let Some(Prepared { maps, staged }) = self.prepared.take() else { return };
         let earlier = self.maps.scripts().insert(self.serial, maps);
         staged.put();
         // Closes descriptors, behind the lock.

@@ -97,7 +97,7 @@ fn text(seed: u64) -> String {
         "%d%n",
     ];
     let chosen = bytes(seed, 3);
-    let count = usize::from(chosen[0] % 8 == 0) + 1;
+    let count = usize::from(chosen[0].is_multiple_of(8)) + 1;
     chosen[1..][..count].iter().map(|part| PARTS[usize::from(*part) % PARTS.len()]).collect()
 }
 
@@ -105,8 +105,8 @@ fn text(seed: u64) -> String {
 async fn plausible(channel: tonic::transport::Channel, number: u64) -> Option<String> {
     let (mut moonhook, mut eclat) = (MoonhookClient::new(channel.clone()), EclatClient::new(channel));
     let (first, second) = (text(number), text(!number));
-    let name = if number % 3 == 0 { first.clone() } else { "pass".to_string() };
-    let table = if number % 2 == 0 { first.clone() } else { "seen".to_string() };
+    let name = if number.is_multiple_of(3) { first.clone() } else { "pass".to_string() };
+    let table = if number.is_multiple_of(2) { first.clone() } else { "seen".to_string() };
     // None of these is a key or a value of the table, or a whole list.
     let wrong = format!("{second}\"x\"");
     let pair = v1::Pair { key: wrong.clone(), value: "1".into() };
@@ -217,7 +217,7 @@ fn malformed_calls_change_nothing() {
             let mut codes = BTreeSet::new();
             for number in 0..1400 {
                 calls.spawn(call(channel.clone(), number));
-                if number % 2 == 0 {
+                if number.is_multiple_of(2) {
                     let channel = channel.clone();
                     calls.spawn(async move {
                         plausible(channel, number / 2).await.map_or(Ok(()), |code| Err(Status::aborted(code)))
