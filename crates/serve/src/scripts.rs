@@ -15,9 +15,9 @@ use crate::running::{Running, Task, client};
 use crate::spec::Spec;
 use crate::spool::{Source, Spool};
 use moonhook_daemon::{DaemonError, Name, Request, Status};
-use moonhook_session::{Busy, SessionError};
+use moonhook_session::{Busy, Pins, SessionError};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -120,11 +120,13 @@ impl Scripts {
     /// Starts what there is at the beginning: what an earlier service has left, which clients may have put in the place of scripts of the
     /// folder, and the other scripts of the folder. Those that are refused are named in the log, and the others run.
     pub async fn start_all(&self) {
+        let mut of_clients = BTreeSet::new();
         for (name, left) in self.0.spool.left() {
             match left {
                 Ok((paths, spec)) => self.begin(&name, paths, Ok(spec)).await,
                 Err(error) => self.log_refused(&name, &error),
             }
+            of_clients.insert(name);
         }
         let Some(folder) = &self.0.config.scripts else { return };
         let paths = match found(folder) {
@@ -133,7 +135,13 @@ impl Scripts {
         };
         for path in paths {
             let (name, of_path) = (Name::of_script(&path), path.clone());
-            let spec = self.parse(move || spec_of(&of_path)).await;
+            let config = &self.0.config;
+            let pins = || Pins::of(config.bpffs.as_deref(), &config.folder, &name);
+            let spec = match of_clients.contains(&name) && pins().exist() {
+                // Where the client's does not run, what is pinned of it goes on, and is not for the folder's to take over.
+                true => Err(SessionError::Pinned { name: name.clone() }.into()),
+                false => self.parse(move || spec_of(&of_path)).await,
+            };
             self.begin(&name, vec![path], spec).await;
         }
     }

@@ -155,6 +155,19 @@ fn a_clients_version_of_a_folders_script_is_restored() {
         send(1, 0x3333);
         wait_for(&json!(4), || hits(&served));
         assert_eq!(health(&served), 1);
+        // What cannot be read of it stays pinned: it is not the folder's.
+        let folder = served.end(false);
+        let run = folder.path().join("state/count.script/run.toml");
+        let text = std::fs::read_to_string(&run).unwrap();
+        std::fs::write(&run, "scripts = 7").unwrap();
+        let served = with(folder);
+        served.logged("what is pinned of 'count' stays");
+        served.logged("a script named 'count' is pinned");
+        assert!(health(&served) == 0 && is_attached());
+        let folder = served.end(false);
+        std::fs::write(&run, text).unwrap();
+        let served = with(folder);
+        wait_for(&json!(4), || hits(&served));
         stop(&served, "count");
         assert!(!is_attached());
         // Stopped, it is forgotten, and the folder's is what there is.
