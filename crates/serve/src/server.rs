@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::server::Router;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
@@ -66,11 +67,7 @@ impl Bound {
         let Bound { listener, tls } = self;
         let config = Arc::new(config);
         let scripts = Scripts::new(Arc::clone(&config))?;
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(THREADS).max_blocking_threads(ASIDE);
-        // What is done aside parses scripts.
-        let runtime = runtime.thread_stack_size(threads::STACK).enable_all().build();
-        let runtime = runtime.map_err(|error| failed(&config, &error))?;
+        let runtime = runtime().map_err(|error| failed(&config, &error))?;
         if let Ok(address) = listener.local_addr() {
             config.log.line(&format!("listening at {address}"));
         }
@@ -80,6 +77,13 @@ impl Bound {
         scripts.end_all();
         served
     }
+}
+
+/// The service's threads, and those of what is done aside, which parses scripts: these can nest.
+fn runtime() -> std::io::Result<Runtime> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(THREADS).max_blocking_threads(ASIDE);
+    runtime.thread_stack_size(threads::STACK).enable_all().build()
 }
 
 fn failed(config: &Config, problem: &dyn std::fmt::Display) -> ServeError {
@@ -166,4 +170,27 @@ fn router(scripts: &Scripts, quit: &Arc<AtomicBool>, tls: Option<Identity>) -> R
         .add_service(InterceptedService::new(Calls::new(service, &bytes), tokens.clone()))
         .add_service(InterceptedService::new(Calls::new(reflection, &bytes), tokens.clone()))
         .add_service(InterceptedService::new(Calls::new(older, &bytes), tokens)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    /// As a parser does it that calls itself for what is nested.
+    fn nested(depth: usize) -> usize {
+        let frame = std::hint::black_box([depth; 512]);
+        if depth == 0 { 0 } else { nested(depth - 1) + usize::from(frame[depth % 512] == depth) }
+    }
+
+    #[test]
+    fn what_is_done_aside_has_room_for_what_scripts_nest() {
+        let runtime = runtime().unwrap();
+        let work = runtime.spawn_blocking(|| nested(700));
+        assert_eq!(runtime.block_on(work).unwrap(), 700);
+        // There are turns for no more than the threads.
+        let Limits { fetches, reads, parses, .. } = Limits::default();
+        let turns = [fetches, reads, parses].map(|turns| turns.available_permits());
+        assert!(turns.iter().sum::<usize>() <= ASIDE);
+    }
 }

@@ -81,3 +81,35 @@ fn compiled(
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// Threads that nobody waits for any more hold what says that they are at work.
+    #[test]
+    fn a_start_that_is_given_up_is_busy_until_its_threads_are_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("long.lua");
+        std::fs::write(&script, "while true do end").unwrap();
+        let options = moonhook_load::Options { instruction_limit: 400_000_000, ..Default::default() };
+        let sources = Sources { scripts: vec![script], options, contents: Vec::new(), netns: None };
+        let (note, stop, inbox) = (Arc::new(()), AtomicBool::new(false), Arc::<Inbox>::default());
+        let busy = Busy(Arc::clone(&note) as Arc<_>);
+        let started = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                stop.store(true, Ordering::Relaxed);
+            });
+            first(&sources, &Settings::default(), None, &inbox, (&stop, Some(busy)))
+        });
+        assert!(started.unwrap().is_none());
+        assert_eq!(Arc::strong_count(&note), 2, "the Lua thread is at it");
+        let begun = Instant::now();
+        while Arc::strong_count(&note) > 1 {
+            assert!(begun.elapsed() < Duration::from_secs(120));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
