@@ -191,6 +191,7 @@ impl Arguments {
             pins: None,
             duration: self.duration,
             interval: self.interval,
+            busy: None,
         })
     }
 }

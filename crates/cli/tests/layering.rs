@@ -114,6 +114,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "load",
             "packages",
             "records",
+            "replace",
             "session",
         ],
     ),

@@ -31,8 +31,8 @@ pub use error::DaemonError;
 pub use folder::{Claim, RuntimeFolder};
 pub use name::Name;
 pub use protocol::{
-    Answer, ClientId, Delivery, Failure, FlowOperation, MAX_REQUEST, Pending, Reply, Request, TableOperation,
-    VERSION,
+    Answer, Asker, ClientId, Delivery, Failure, FlowOperation, MAX_REQUEST, Pending, Reply, Request,
+    TableOperation, VERSION,
 };
 pub use publisher::{Publisher, Subscription};
 pub use server::Server;

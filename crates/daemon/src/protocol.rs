@@ -249,17 +249,46 @@ pub struct Pending {
     pub reply: Reply,
 }
 
+/// Who waits for an answer. Where it is dropped, there will be none.
+pub trait Asker: Send {
+    /// Must not wait.
+    fn answer(self: Box<Self>, answer: Answer);
+
+    /// Whether somebody still does: else what is asked need not be seen to.
+    fn waits(&self) -> bool;
+}
+
 /// Takes the answer to a request, on whatever thread. Dropped without one, the client is told so.
-pub struct Reply(Box<dyn FnOnce(Answer) + Send>);
+pub struct Reply(Box<dyn Asker>);
+
+impl<F: FnOnce(Answer) + Send> Asker for F {
+    fn answer(self: Box<Self>, answer: Answer) {
+        self(answer);
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+}
 
 impl Reply {
     /// Gives the answer to `take`, which must not wait. Where `take` is dropped, there will be none.
     pub fn new(take: impl FnOnce(Answer) + Send + 'static) -> Reply {
-        Reply(Box::new(take))
+        Reply::to(take)
+    }
+
+    /// Gives the answer to who may have gone by then.
+    pub fn to(asker: impl Asker + 'static) -> Reply {
+        Reply(Box::new(asker))
     }
 
     pub fn send(self, answer: Answer) {
-        (self.0)(answer);
+        self.0.answer(answer);
+    }
+
+    /// Whether somebody waits for the answer.
+    pub fn is_awaited(&self) -> bool {
+        self.0.waits()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sockets that are given by whoever starts the process (`sd_listen_fds`(3)), and listening where none is.
 
 use crate::ServeError;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
@@ -39,14 +40,15 @@ fn taken(number: RawFd) -> Result<TcpListener, ServeError> {
     // SAFETY: whoever gives sockets leaves them open for this process; nothing here has opened or owns this number.
     let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
     let listener = TcpListener::from(descriptor);
-    match listener.local_addr() {
-        Ok(_) => Ok(listener),
-        Err(error) => {
-            // What is no socket of TCP may be somebody else's.
-            std::mem::forget(listener);
-            Err(ServeError::Activation { problem: format!("it is no socket of TCP ({error})") })
-        }
+    if let Err(error) = listener.local_addr() {
+        // What is no socket of TCP may be somebody else's.
+        std::mem::forget(listener);
+        return Err(ServeError::Activation { problem: format!("it is no socket of TCP ({error})") });
     }
+    // It comes open for programs that this one starts: clang and git are not to have it.
+    let closed = fcntl(&listener, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
+    closed.map_err(|errno| ServeError::Activation { problem: errno.to_string() })?;
+    Ok(listener)
 }
 
 /// Listens at an address.
@@ -86,7 +88,11 @@ mod tests {
         let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
         assert_eq!(listen(address).unwrap_err().code(), "MH1001");
-        assert_eq!(taken(listener.into_raw_fd()).unwrap().local_addr().unwrap(), address);
+        // As systemd gives it.
+        fcntl(&listener, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
+        let taken_over = taken(listener.into_raw_fd()).unwrap();
+        assert_eq!(taken_over.local_addr().unwrap(), address);
+        assert_eq!(fcntl(&taken_over, FcntlArg::F_GETFD).unwrap(), FdFlag::FD_CLOEXEC.bits());
         let file = std::fs::File::open("/dev/null").unwrap().into_raw_fd();
         assert_eq!(taken(file).unwrap_err().code(), "MH1002");
     }

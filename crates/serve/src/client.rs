@@ -2,7 +2,7 @@
 
 use crate::ServeError;
 use crate::events::ENDED;
-use crate::limits::{LOAD, MAX_ANSWER, PONG};
+use crate::limits::{LOAD, MAX_ANSWER, MAX_CALL, PONG};
 use crate::proto::v1;
 use crate::proto::v1::flows_request::Operation as Flows;
 use crate::proto::v1::moonhook_client::MoonhookClient;
@@ -11,6 +11,7 @@ use crate::scripts::parsed;
 use crate::status::failure;
 use crate::token::BEARER;
 use moonhook_daemon::{FlowOperation, Name, Request, Status, TableOperation};
+use prost::Message;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -155,7 +156,16 @@ impl Client {
             TableOperation::Count => Tables::Count(true),
             TableOperation::Clear => Tables::Clear(true),
         };
-        let request = self.request(v1::TableRequest { name, table, operation: Some(operation) });
+        let request = v1::TableRequest { name, table, operation: Some(operation) };
+        // The service would cut it off without a word of what is wrong.
+        if request.encoded_len() > MAX_CALL {
+            let (has, most) = (request.encoded_len(), MAX_CALL);
+            let problem = format!(
+                "the list has {has} bytes, and a call takes {most}: load it with `--add`, which sends parts"
+            );
+            return Err(ServeError::Call { problem });
+        }
+        let request = self.request(request);
         let answer = self.runtime.block_on(self.client.table(request));
         self.answered(answer).map(|answer| answer.json)
     }

@@ -1,27 +1,26 @@
-//! Connections of clients: so many at a time, each of which has to say something soon.
+//! Connections of clients: so many at a time, each of which has to be of use (`activity.rs`).
 
-use crate::limits::{CONNECTIONS, PONG};
+use crate::activity::Activity;
+use crate::limits::{CONNECTIONS, IDLE};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::server::{Connected, TcpConnectInfo};
-
-/// Bytes that HTTP/2 begins with (RFC 9113, 3.4). Who has sent as many is asked for signs of life from then on.
-const PREFACE: usize = 24;
+use tonic::transport::server::Connected;
 
 /// A client's connection.
 pub struct Connection {
     stream: TcpStream,
-    read: usize,
-    /// Until the beginning has come.
-    deadline: Option<Pin<Box<Sleep>>>,
+    activity: Arc<Activity>,
+    /// When to look whether it is still of use.
+    look: Pin<Box<Sleep>>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -37,12 +36,11 @@ pub fn incoming(listener: TcpListener) -> ReceiverStream<io::Result<Connection>>
             };
             let Ok((stream, _)) = accepted else {
                 // No descriptors or no memory: others may give some back.
-                sleep(std::time::Duration::from_millis(50)).await;
+                sleep(Duration::from_millis(50)).await;
                 continue;
             };
             let _ = stream.set_nodelay(true);
-            let deadline = Some(Box::pin(sleep(PONG)));
-            if sender.send(Ok(Connection { stream, read: 0, deadline, _permit: permit })).await.is_err() {
+            if sender.send(Ok(Connection::new(stream, permit))).await.is_err() {
                 return;
             }
         }
@@ -50,24 +48,38 @@ pub fn incoming(listener: TcpListener) -> ReceiverStream<io::Result<Connection>>
     ReceiverStream::new(receiver)
 }
 
+impl Connection {
+    fn new(stream: TcpStream, permit: OwnedSemaphorePermit) -> Connection {
+        let activity = Activity::begin();
+        let look = Box::pin(sleep_until(activity.end().unwrap_or_else(Instant::now)));
+        Connection { stream, activity, look, _permit: permit }
+    }
+
+    /// Whether it is to be let go of. Where it is not, the task is woken to look again.
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        while self.look.as_mut().poll(context).is_ready() {
+            let now = Instant::now();
+            let next = self.activity.end().unwrap_or(now + IDLE);
+            if next <= now {
+                return true;
+            }
+            self.look.as_mut().reset(next);
+        }
+        false
+    }
+}
+
 impl AsyncRead for Connection {
+    /// All that comes in, or does not, is waited for here: the beginning of TLS and of HTTP/2 as well as calls.
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if let Some(deadline) = &mut self.deadline {
-            if deadline.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-            }
-            self.read += buffer.filled().len() - before;
-            if self.read >= PREFACE {
-                self.deadline = None;
-            }
+        if self.is_over(context) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        polled
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -90,9 +102,9 @@ impl AsyncWrite for Connection {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
+    type ConnectInfo = Arc<Activity>;
 
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.stream.connect_info()
+    fn connect_info(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
     }
 }

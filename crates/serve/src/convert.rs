@@ -37,7 +37,7 @@ pub fn source(source: v1::Source) -> Source {
     Source { name: source.name, text: source.text }
 }
 
-/// What is said of the scripts, with what scripts of eCLAT say themselves.
+/// What is said of the scripts, with what scripts of eCLAT say themselves. To be called where texts may nest deeply.
 ///
 /// # Errors
 /// `Call`.
@@ -69,12 +69,8 @@ pub fn spec(request: &v1::LoadRequest) -> Result<Spec, ServeError> {
         define: request.define.clone().into_iter().collect(),
     };
     spec.check().map_err(wrong)?;
-    let defines: Vec<(String, String)> = spec.define.clone().into_iter().collect();
     for v1::Source { name, text } in &request.scripts {
-        // What is wrong with a script, loading it tells.
-        if let Ok(text) = moonhook_eclat::defined(text.clone(), &defines, name) {
-            spec.complete(name, &text)?;
-        }
+        spec.complete(name, text.clone())?;
     }
     Ok(spec)
 }

@@ -38,6 +38,17 @@ fn read(text: &str) -> Result<Chains, ServeError> {
         .map_err(|diagnostic| ServeError::Other(diagnostic, Exit::Refused))
 }
 
+/// The packages that a script imports of.
+fn packages_of(script: Chains) -> Vec<String> {
+    let mut packages: Vec<String> = Vec::new();
+    for program in script.programs {
+        if !packages.contains(&program.package) {
+            packages.push(program.package);
+        }
+    }
+    packages
+}
+
 /// The package that clients give where nobody has said one.
 const NO_PACKAGE: &str = "defaultpkg";
 
@@ -60,9 +71,13 @@ fn name_of(package: &str, script: &Chains) -> (Name, String) {
 
 impl EclatService {
     async fn load(&self, Script { script: text, package }: Script) -> Result<String, ServeError> {
-        let (name, file) = name_of(&package, &read(&text)?);
-        let mut spec = Spec::default();
-        spec.complete(&file, &text)?;
+        let read = move || {
+            let (name, file) = name_of(&package, &read(&text)?);
+            let mut spec = Spec::default();
+            spec.complete(&file, text.clone())?;
+            Ok((name, file, spec, text))
+        };
+        let (name, file, spec, text) = self.scripts.parse(read).await?;
         let to = spec.interfaces.join(", ");
         let sources = vec![Source { name: file, text }];
         // The same script at another device is another one: nobody has said that the first is to end.
@@ -75,7 +90,7 @@ impl EclatService {
 
     /// Fetches packages that are not there.
     async fn fetch(&self, packages: Vec<String>) -> Result<String, ServeError> {
-        let _turn =
+        let turn =
             turn(&self.scripts.limits().fetches, (limits::FETCH, "packages are being fetched")).await?;
         let config = self.scripts.config();
         let (sources, index, into) = (config.sources.clone(), config.index.clone(), config.fetched.clone());
@@ -90,7 +105,7 @@ impl EclatService {
             }
             Ok(done.join("\n"))
         };
-        aside((limits::FETCH, "fetching packages"), fetch).await
+        aside((limits::FETCH, "fetching packages"), turn, fetch).await
     }
 
     async fn read_map(
@@ -98,9 +113,9 @@ impl EclatService {
         path: String,
         read: impl FnOnce(&crate::maps::ScriptMap) -> Result<String, ServeError> + Send + 'static,
     ) -> Result<String, ServeError> {
-        let _turn = turn(&self.scripts.limits().reads, (limits::READ, "maps are being read")).await?;
+        let turn = turn(&self.scripts.limits().reads, (limits::READ, "maps are being read")).await?;
         let map = self.scripts.maps().find(&path)?;
-        aside((limits::READ, "reading the map"), move || read(&map)).await
+        aside((limits::READ, "reading the map"), turn, move || read(&map)).await
     }
 }
 
@@ -127,16 +142,9 @@ impl Eclat for EclatService {
     }
 
     async fn fetch_configuration(&self, request: Request<Script>) -> Answer {
-        let packages = read(&request.into_inner().script).map(|script| {
-            let mut packages: Vec<String> = Vec::new();
-            for program in script.programs {
-                if !packages.contains(&program.package) {
-                    packages.push(program.package);
-                }
-            }
-            packages
-        });
-        match packages {
+        let text = request.into_inner().script;
+        let packages = self.scripts.parse(move || read(&text).map(packages_of));
+        match packages.await {
             Ok(packages) => answer(self.fetch(packages).await),
             Err(error) => answer(Err(error)),
         }

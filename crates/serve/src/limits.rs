@@ -1,10 +1,12 @@
-//! What clients may ask for: sizes, numbers at a time, and how long anything may take. What one of them does keeps no other from anything.
+//! What clients may ask for: sizes, numbers at a time, and how long anything may take. What is used up, others wait for or are refused, no longer
+//! than these limits say.
 
 use crate::ServeError;
 use moonhook_session::SessionError;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinError;
 
 /// Bytes of a call at most; an answer can be as long as a whole map.
@@ -15,9 +17,14 @@ pub const MAX_ANSWER: usize = 64 << 20;
 pub const CONNECTIONS: usize = 1024;
 /// Calls of one connection at a time.
 pub const STREAMS: u32 = 64;
-/// A client that does not answer this often is let go of.
+/// A client that does not answer this often is let go of, and so is one that brings no call that is let in.
 pub const PING: Duration = Duration::from_secs(20);
 pub const PONG: Duration = Duration::from_secs(10);
+
+/// How long a connection may be without a call.
+pub const IDLE: Duration = Duration::from_secs(300);
+/// Bytes of all calls and answers that are in memory.
+pub const IN_FLIGHT: usize = 256 << 20;
 
 /// Scripts at a time.
 pub const SCRIPTS: usize = 256;
@@ -43,22 +50,30 @@ pub const FETCH: Duration = Duration::from_secs(600);
 /// How long the end waits for calls that are being answered, and for scripts.
 pub const PARTING: Duration = Duration::from_secs(2);
 
-/// Loads, fetches and reads at a time; others wait.
+/// Threads of what is done aside. There is a turn for each: see [`Limits`].
+pub const ASIDE: usize = 16;
+
+/// Loads, fetches, reads and texts that are parsed at a time; others wait.
 #[derive(Debug)]
 pub struct Limits {
-    pub loads: Semaphore,
-    pub fetches: Semaphore,
-    pub reads: Semaphore,
-    pub watchers: std::sync::Arc<Semaphore>,
+    pub loads: Arc<Semaphore>,
+    pub fetches: Arc<Semaphore>,
+    pub reads: Arc<Semaphore>,
+    pub parses: Arc<Semaphore>,
+    pub watchers: Arc<Semaphore>,
 }
+
+/// Held by the work itself: who has waited for it may have gone.
+pub type Turn = Arc<OwnedSemaphorePermit>;
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            loads: Semaphore::new(4),
-            fetches: Semaphore::new(2),
-            reads: Semaphore::new(8),
-            watchers: std::sync::Arc::new(Semaphore::new(WATCHERS)),
+            loads: Arc::new(Semaphore::new(4)),
+            fetches: Arc::new(Semaphore::new(2)),
+            reads: Arc::new(Semaphore::new(8)),
+            parses: Arc::new(Semaphore::new(4)),
+            watchers: Arc::new(Semaphore::new(WATCHERS)),
         }
     }
 }
@@ -81,25 +96,30 @@ pub async fn within<T>(
 ///
 /// # Errors
 /// `Crowded` if none is to be had within that time.
-pub async fn turn<'s>(
-    turns: &'s Semaphore,
+pub async fn turn(
+    turns: &Arc<Semaphore>,
     (limit, what): (Duration, &'static str),
-) -> Result<SemaphorePermit<'s>, ServeError> {
-    match tokio::time::timeout(limit, turns.acquire()).await {
-        Ok(Ok(permit)) => Ok(permit),
+) -> Result<Turn, ServeError> {
+    match tokio::time::timeout(limit, Arc::clone(turns).acquire_owned()).await {
+        Ok(Ok(permit)) => Ok(Arc::new(permit)),
         _ => Err(ServeError::Crowded { what }),
     }
 }
 
-/// Does what may wait for the kernel on a thread for that.
+/// Does what may wait for the kernel, or takes long, on a thread for that. The turn is over when the work is.
 ///
 /// # Errors
-/// `TooLong`: what has begun goes on, and holds up nobody; what `work` fails of.
+/// `TooLong`: what has begun goes on, and so does its turn; what `work` fails of.
 pub async fn aside<T: Send + 'static>(
     limit: (Duration, &'static str),
+    turn: Turn,
     work: impl FnOnce() -> Result<T, ServeError> + Send + 'static,
 ) -> Result<T, ServeError> {
     let panicked = |error: JoinError| SessionError::Panicked { problem: error.to_string() };
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
     within(limit, async { tokio::task::spawn_blocking(work).await.map_err(panicked)? }).await
 }
 
@@ -107,25 +127,33 @@ pub async fn aside<T: Send + 'static>(
 mod tests {
     use super::*;
 
+    /// Work that goes on until it is let go.
+    fn slow() -> (std::sync::mpsc::Sender<()>, impl FnOnce() -> Result<i32, ServeError> + Send) {
+        let (let_go, goes_on) = std::sync::mpsc::channel();
+        (let_go, move || {
+            let _ = goes_on.recv();
+            Ok(1)
+        })
+    }
+
     #[test]
     fn nothing_takes_longer_than_it_may() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let limit = (Duration::from_millis(20), "it");
-            let slow = || {
-                std::thread::sleep(Duration::from_millis(200));
-                Ok(1)
-            };
-            assert_eq!(aside(limit, slow).await.unwrap_err().code(), "MH1010");
-            assert_eq!(aside(limit, || Ok(1)).await.unwrap(), 1);
-            let turns = Semaphore::new(1);
-            let first = turn(&turns, limit).await.unwrap();
-            assert_eq!(turn(&turns, limit).await.unwrap_err().code(), "MH1011");
-            drop(first);
-            assert!(turn(&turns, limit).await.is_ok());
-            let long = (Duration::from_secs(20), "it");
-            let panicking = aside::<()>(long, || panic!("no")).await.unwrap_err();
+            let (short, long) = ((Duration::from_millis(20), "it"), (Duration::from_secs(60), "it"));
+            let turns = Arc::new(Semaphore::new(1));
+            let first = turn(&turns, long).await.unwrap();
+            let (let_go, work) = slow();
+            assert_eq!(aside(short, first, work).await.unwrap_err().code(), "MH1010");
+            // Nobody waits for it any more, but it is at work.
+            assert_eq!(turn(&turns, short).await.unwrap_err().code(), "MH1011");
+            drop(let_go);
+            let second = turn(&turns, long).await.unwrap();
+            assert_eq!(aside(long, second, || Ok(1)).await.unwrap(), 1);
+            let third = turn(&turns, long).await.unwrap();
+            let panicking = aside::<()>(long, third, || panic!("no")).await.unwrap_err();
             assert_eq!(panicking.code(), "MH0022");
+            turn(&turns, long).await.unwrap();
         });
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::config::Config;
 use crate::events::Events;
-use crate::maps::{Maps, ScriptMap};
-use crate::pinned::PinnedMaps;
+use crate::maps::{Presence, ScriptMap};
 use crate::recorder::Recorder;
 use moonhook_daemon::{Name, Reloaded};
 use moonhook_install::Program;
@@ -18,7 +17,7 @@ pub struct Listener {
     pub name: Name,
     pub config: Arc<Config>,
     pub recorder: Arc<Recorder>,
-    pub maps: Arc<Maps>,
+    pub presence: Presence,
     pub events: Events,
 }
 
@@ -30,12 +29,19 @@ impl Listener {
 
 impl Audience for Listener {
     fn installed(&mut self, program: &Program, objects: &[ObjectMap]) -> Result<(), SessionError> {
-        let pins = PinnedMaps::new(&self.config);
         let maps = ScriptMap::all(&self.recorder, objects, program);
-        Ok(self.maps.put(&self.name, maps?, pins)?)
+        match maps.and_then(|maps| self.presence.prepare(maps)) {
+            // The program runs by now; what is shown is the one's before, whose maps go on.
+            Err(error) if self.presence.is_shown() => {
+                self.log(&error.to_string());
+                Ok(())
+            }
+            done => Ok(done?),
+        }
     }
 
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
+        self.presence.show();
         let points: Vec<String> =
             attached.attachments.links().iter().map(|link| link.point().to_string()).collect();
         let interface = attached.attachments.interface();

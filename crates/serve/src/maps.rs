@@ -1,18 +1,20 @@
 //! The maps of programs in C that scripts have: by the paths under which they are pinned, and as JSON.
 //!
-//! A session tells of its maps when its programs are put into the kernel; from then on who asks for one waits for no session.
+//! A session tells of its maps when its programs are put into the kernel, and has them shown as long as it has a [`Presence`]; who asks for one
+//! waits for no session, and for no work of the kernel's.
 
 use crate::ServeError;
-use crate::limits::ENTRIES;
-use crate::pinned::PinnedMaps;
+use crate::config::Config;
+use crate::limits::{ENTRIES, MAX_ANSWER};
+use crate::pinned::{Pinnable, Pins, Serial, Staged};
 use crate::recorder::Recorder;
 use crate::shown::{list, show, show_bytes};
 use moonhook_btf::TypeId;
-use moonhook_daemon::Name;
 use moonhook_install::{InstallError, MapReader, MapValue, Program};
 use moonhook_link::Object;
 use moonhook_session::{ObjectMap, SessionError};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A map of a program in C.
@@ -31,47 +33,84 @@ pub struct ScriptMap {
 const OWN: &str = "hvm_";
 
 /// The maps of all scripts.
-#[derive(Default)]
 pub struct Maps {
-    scripts: Mutex<BTreeMap<Name, Shown>>,
+    /// Held for no work of the kernel's.
+    scripts: Mutex<BTreeMap<Serial, Vec<Arc<ScriptMap>>>>,
+    pins: Arc<Pins<Arc<ScriptMap>>>,
 }
 
-/// What a script has.
-struct Shown {
+/// Maps that are to be shown, and their pins.
+struct Prepared {
     maps: Vec<Arc<ScriptMap>>,
-    pins: PinnedMaps,
+    staged: Staged<Arc<ScriptMap>>,
+}
+
+/// The maps of one script, and their pins. They are there from [`Presence::show`] on, until this is dropped.
+pub struct Presence {
+    maps: Arc<Maps>,
+    serial: Serial,
+    is_shown: bool,
+    prepared: Option<Prepared>,
+}
+
+impl Presence {
+    /// Of a script that begins.
+    pub fn new(maps: Arc<Maps>, serial: Serial) -> Presence {
+        Presence { maps, serial, is_shown: false, prepared: None }
+    }
+
+    /// These are the script's maps: from [`Presence::show`] on, and if that was before, at once.
+    ///
+    /// # Errors
+    /// What the kernel refuses; what was there is there.
+    pub fn prepare(&mut self, maps: Vec<Arc<ScriptMap>>) -> Result<(), InstallError> {
+        let staged = self.maps.pins.stage(self.serial, maps.iter().map(Arc::clone))?;
+        self.prepared = Some(Prepared { maps, staged });
+        if self.is_shown {
+            self.show();
+        }
+        Ok(())
+    }
+
+    pub fn show(&mut self) {
+        self.is_shown = true;
+        let Some(Prepared { maps, staged }) = self.prepared.take() else { return };
+        let earlier = self.maps.scripts().insert(self.serial, maps);
+        staged.put();
+        // Closes descriptors, behind the lock.
+        drop(earlier);
+    }
+
+    pub fn is_shown(&self) -> bool {
+        self.is_shown
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let earlier = self.maps.scripts().remove(&self.serial);
+        self.maps.pins.release(self.serial);
+        drop(earlier);
+    }
+}
+
+impl Pinnable for Arc<ScriptMap> {
+    fn place(&self) -> [String; 3] {
+        ScriptMap::place(self)
+    }
+
+    fn pin(&self, path: &Path) -> Result<(), InstallError> {
+        self.reader.pin(path)
+    }
 }
 
 impl Maps {
-    fn scripts(&self) -> MutexGuard<'_, BTreeMap<Name, Shown>> {
+    pub fn new(config: &Config) -> Maps {
+        Maps { scripts: Mutex::default(), pins: Arc::new(Pins::new(config)) }
+    }
+
+    fn scripts(&self) -> MutexGuard<'_, BTreeMap<Serial, Vec<Arc<ScriptMap>>>> {
         self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A script has these programs with these maps from now on, which are pinned.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
-    pub fn put(
-        &self,
-        name: &Name,
-        maps: Vec<Arc<ScriptMap>>,
-        mut pins: PinnedMaps,
-    ) -> Result<(), InstallError> {
-        let mut scripts = self.scripts();
-        let earlier = scripts.remove(name);
-        let pinned = maps.iter().try_for_each(|map| pins.pin(&map.place(), &map.reader));
-        if let Some(Shown { pins: earlier, .. }) = earlier {
-            earlier.remove_but(&pins);
-        }
-        scripts.insert(name.clone(), Shown { maps, pins });
-        pinned
-    }
-
-    /// A script is gone.
-    pub fn remove(&self, name: &Name) {
-        if let Some(Shown { pins, .. }) = self.scripts().remove(name) {
-            pins.remove_but(&PinnedMaps::none());
-        }
     }
 
     /// The map that a path ends with, or its name alone where there is one of that name.
@@ -87,11 +126,11 @@ impl Maps {
                 && package.is_none_or(|package| known.package == package)
         };
         let scripts = self.scripts();
-        let all = || scripts.values().flat_map(|shown| &shown.maps);
+        let all = || scripts.values().flatten();
         let mut found = all().filter(|known| is_it(known));
         match (found.next(), found.next()) {
             (Some(map), None) => Ok(Arc::clone(map)),
-            // Several scripts have one; the pin is the last one's, and who gives no program may mean any.
+            // Several scripts have one; the pin is the newest one's, and who gives no program may mean any.
             (Some(_), Some(_)) if program.is_some() => {
                 all().rfind(|known| is_it(known)).map(Arc::clone).ok_or_else(|| no_map(path, &[]))
             }
@@ -156,19 +195,13 @@ impl ScriptMap {
         if !self.reader.has_entries() {
             return Err(self.unreadable("it has no entries of bytes"));
         }
-        let mut entries = Vec::new();
-        for key in self.reader.keys() {
-            if entries.len() == ENTRIES {
-                return Err(self.unreadable("it has too many entries"));
-            }
-            // One that has gone meanwhile is none.
-            if let Some(value) = self.lookup(&key)? {
-                entries.push((key, value));
-            }
-        }
-        let mut out = String::new();
-        list(&mut out, &entries, |out, (key, value)| self.show_entry(out, key, value, true));
-        Ok(out)
+        // One that has gone meanwhile is none.
+        let read = |key: Vec<u8>| Some(self.lookup(&key).transpose()?.map(|value| (key, value)));
+        let entries = self.reader.keys().filter_map(read);
+        let show = |out: &mut String, (key, value): (Vec<u8>, MapValue)| {
+            self.show_entry(out, &key, &value, true);
+        };
+        listed(entries, (ENTRIES, LONGEST), show)?.map_err(|problem| self.unreadable(problem))
     }
 
     /// The entry at a key, as `bpftool --json map lookup` shows it; `null` without one.
@@ -198,7 +231,7 @@ impl ScriptMap {
             self.show_entry(&mut out, &key, &value, true);
             out.push('}');
         }
-        Ok(out)
+        if out.len() > LONGEST { Err(self.unreadable(TOO_LONG)) } else { Ok(out) }
     }
 
     /// `{"key":…,"value":…}`, or `"values"` of each CPU; by the types, or as bytes.
@@ -228,6 +261,34 @@ impl ScriptMap {
     }
 }
 
+/// Bytes of JSON that one answer shows: it has something around it.
+const LONGEST: usize = MAX_ANSWER - 1024;
+
+const TOO_LONG: &str = "it is longer than an answer can be";
+
+/// A list in JSON, made as entries are read; or what of it is too much, at so many entries or bytes.
+fn listed<T>(
+    entries: impl Iterator<Item = Result<T, ServeError>>,
+    (most, longest): (usize, usize),
+    show: impl Fn(&mut String, T),
+) -> Result<Result<String, &'static str>, ServeError> {
+    let mut out = "[".to_string();
+    for (number, entry) in entries.enumerate() {
+        if number == most {
+            return Ok(Err("it has too many entries"));
+        }
+        if number > 0 {
+            out.push(',');
+        }
+        show(&mut out, entry?);
+        if out.len() >= longest {
+            return Ok(Err(TOO_LONG));
+        }
+    }
+    out.push(']');
+    Ok(Ok(out))
+}
+
 /// Decimal digits, or hexadecimal ones behind `0x`.
 fn number(text: &str) -> Option<u32> {
     let text = text.trim();
@@ -240,6 +301,20 @@ fn number(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_ends_where_an_answer_does() {
+        let of = |count: usize, most, longest| {
+            let show = |out: &mut String, number: usize| out.push_str(&number.to_string());
+            listed((0..count).map(Ok), (most, longest), show).unwrap()
+        };
+        assert_eq!(of(0, 9, 9), Ok("[]".to_string()));
+        assert_eq!(of(3, 3, 9), Ok("[0,1,2]".to_string()));
+        assert_eq!(of(4, 3, 9), Err("it has too many entries"));
+        assert_eq!(of(usize::MAX, usize::MAX, 1000), Err(TOO_LONG));
+        let failing = [Ok(1), Err(ServeError::Token)].into_iter();
+        assert!(listed(failing, (9, 99), |_, _: i32| ()).is_err());
+    }
 
     #[test]
     fn keys_are_numbers() {
@@ -257,11 +332,5 @@ mod tests {
         ] {
             assert_eq!(number(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn a_map_that_is_not_there_is_an_error() {
-        let error = Maps::default().find("/sys/fs/bpf/maps/a/b/c").err().unwrap();
-        assert_eq!(error.code(), "MH1007");
     }
 }

@@ -5,19 +5,22 @@ mod changes;
 use crate::ServeError;
 use crate::config::Config;
 use crate::events::{ENDED, Events};
-use crate::limits::{self, Limits, within};
+use crate::limits::{self, Limits, Turn, aside, turn, within};
 use crate::listener::Listener;
-use crate::maps::Maps;
+use crate::maps::{Maps, Presence};
+use crate::pinned::Serial;
 use crate::recorder::Recorder;
+use crate::register::Register;
 use crate::running::{Running, Task, client};
 use crate::spec::Spec;
 use crate::spool::{Source, Spool};
 use moonhook_daemon::{DaemonError, Name, Request, Status};
-use moonhook_session::SessionError;
+use moonhook_session::{Busy, Pins, SessionError};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
@@ -27,11 +30,13 @@ pub struct Scripts(Arc<Inner>);
 
 struct Inner {
     config: Arc<Config>,
-    running: Mutex<BTreeMap<Name, Arc<Running>>>,
+    running: Arc<Register>,
     /// All that have a thread, also those that are being compiled.
     begun: Mutex<Vec<Arc<Running>>>,
     /// Who changes the script of a name.
     changing: Mutex<BTreeMap<Name, Arc<tokio::sync::Mutex<()>>>>,
+    /// Scripts that have begun.
+    begun_count: AtomicU64,
     maps: Arc<Maps>,
     events: Events,
     spool: Spool,
@@ -68,11 +73,12 @@ impl Scripts {
             spool.clear();
         }
         Ok(Scripts(Arc::new(Inner {
+            maps: Arc::new(Maps::new(&config)),
             config,
-            running: Mutex::default(),
+            running: Arc::default(),
+            begun_count: AtomicU64::new(0),
             begun: Mutex::default(),
             changing: Mutex::default(),
-            maps: Arc::default(),
             events: Events::default(),
             spool,
             limits: Limits::default(),
@@ -95,93 +101,122 @@ impl Scripts {
         &self.0.events
     }
 
-    fn running(&self) -> MutexGuard<'_, BTreeMap<Name, Arc<Running>>> {
-        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn count(&self) -> usize {
-        self.running().len()
+        self.0.running.count()
     }
 
     /// # Errors
     /// `NoScript`.
     pub fn find(&self, name: &Name) -> Result<Arc<Running>, ServeError> {
-        let running = self.running();
-        running.get(name).map(Arc::clone).ok_or_else(|| ServeError::NoScript {
-            name: name.to_string(),
-            running: running.keys().map(Name::to_string).collect(),
-        })
+        self.0.running.find(name)
     }
 
     /// The name for a script that is called so: that of the one of which the same is said, or else one that is free.
     pub fn name_for(&self, name: &Name, spec: &Spec) -> Name {
-        let running = self.running();
-        let fits = |name: &Name| running.get(name).is_none_or(|present| present.is(spec));
+        let fits = |name: &Name| self.0.running.get(name).is_none_or(|present| present.is(spec));
         (1..).map(|number| name.numbered(number)).find(fits).unwrap_or_else(|| name.clone())
     }
 
-    /// Starts what there is at the beginning: scripts of the folder, and what an earlier service has left. Those that are refused are named
-    /// in the log, and the others run.
+    /// Starts what there is at the beginning: what an earlier service has left, which clients may have put in the place of scripts of the
+    /// folder, and the other scripts of the folder. Those that are refused are named in the log, and the others run.
     pub async fn start_all(&self) {
-        let mut all: Vec<(Name, Vec<PathBuf>, Result<Spec, ServeError>)> = Vec::new();
-        if let Some(folder) = &self.0.config.scripts {
-            match found(folder) {
-                Ok(paths) => all.extend(paths.into_iter().map(|path| {
-                    let spec = spec_of(&path);
-                    (Name::of_script(&path), vec![path], spec)
-                })),
-                Err(error) => self.0.config.log.line(&error.diagnostic().line()),
+        let mut of_clients = BTreeSet::new();
+        for (name, left) in self.0.spool.left() {
+            match left {
+                Ok((paths, spec)) => self.begin(&name, paths, Ok(spec)).await,
+                Err(error) => self.log_refused(&name, &error),
             }
+            of_clients.insert(name);
         }
-        all.extend(self.0.spool.left().into_iter().map(|(name, paths, spec)| (name, paths, Ok(spec))));
-        for (name, paths, spec) in all {
-            let started = match spec {
-                Ok(spec) => self.change(&name, self.start(&name, paths, spec)).await,
-                Err(error) => Err(error),
+        let Some(folder) = &self.0.config.scripts else { return };
+        let paths = match found(folder) {
+            Ok(paths) => paths,
+            Err(error) => return self.0.config.log.line(&error.diagnostic().line()),
+        };
+        for path in paths {
+            let (name, of_path) = (Name::of_script(&path), path.clone());
+            let config = &self.0.config;
+            let pins = || Pins::of(config.bpffs.as_deref(), &config.folder, &name);
+            let spec = match of_clients.contains(&name) && pins().exist() {
+                // Where the client's does not run, what is pinned of it goes on, and is not for the folder's to take over.
+                true => Err(SessionError::Pinned { name: name.clone(), folder: None }.into()),
+                false => self.parse(move || spec_of(&of_path)).await,
             };
-            if let Err(error) = started {
-                self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
-            }
+            self.begin(&name, vec![path], spec).await;
         }
     }
 
-    async fn start(&self, name: &Name, scripts: Vec<PathBuf>, spec: Spec) -> Result<(), ServeError> {
+    /// Starts a script unless one of that name runs; what is wrong goes to the log.
+    async fn begin(&self, name: &Name, paths: Vec<PathBuf>, spec: Result<Spec, ServeError>) {
+        let work = async {
+            if self.0.running.get(name).is_some() {
+                return Err(DaemonError::NameTaken { name: name.clone(), pid: None }.into());
+            }
+            let turn = self.turn().await?;
+            self.start(name, paths, spec?, turn).await
+        };
+        if let Err(error) = self.change(name, work).await {
+            self.log_refused(name, &error);
+        }
+    }
+
+    fn log_refused(&self, name: &Name, error: &ServeError) {
+        self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
+    }
+
+    /// Parses texts, on a thread that has room for what they nest.
+    ///
+    /// # Errors
+    /// `TooLong`, `Crowded`; what is wrong with them.
+    pub async fn parse<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ServeError> + Send + 'static,
+    ) -> Result<T, ServeError> {
+        let turn = turn(&self.0.limits.parses, (limits::READ, "scripts are being read")).await?;
+        aside((limits::READ, "reading the script"), turn, work).await
+    }
+
+    async fn start(
+        &self,
+        name: &Name,
+        scripts: Vec<PathBuf>,
+        spec: Spec,
+        turn: Turn,
+    ) -> Result<(), ServeError> {
         if self.count() >= limits::SCRIPTS {
             return Err(ServeError::Crowded { what: "scripts" });
         }
-        let recorder = Arc::new(Recorder::new(Arc::clone(&self.0.config.settings.load.packages)));
-        let options = spec.options(&self.0.config, (name, &scripts), &recorder);
-        let listener = Listener {
-            name: name.clone(),
-            config: Arc::clone(&self.0.config),
-            recorder,
-            maps: self.maps(),
-            events: self.events().clone(),
-        };
-        let (inner, ended) = (self.clone(), name.clone());
-        let end = Box::new(move |outcome| inner.has_ended(&ended, outcome));
-        let (running, started) = Running::start(Task { options, listener, spec, end })?;
+        let (running, started) = Running::start(self.task(name, &scripts, spec, turn))?;
         self.note(&running);
         let told = async {
             // Where nobody tells, the thread has panicked, which its end is told of.
             started.await.unwrap_or_else(|_| Err(stopped()))
         };
-        match within((limits::LOAD, "compiling the script"), told).await {
-            Ok(()) => {
-                self.running().insert(name.clone(), Arc::clone(&running));
-                // One that has ended by itself meanwhile did not find itself there.
-                if running.wait(Instant::now()) {
-                    self.running().remove(name);
-                }
-                Ok(())
-            }
-            Err(error) => {
-                running.end();
-                // The next one of that name needs the name, and what was attached.
-                let _ = running.ended(limits::STOP).await;
-                Err(error)
-            }
+        let started = within((limits::LOAD, "compiling the script"), told).await;
+        if started.is_err() {
+            running.end();
+            // The next one of that name needs the name, and what was attached.
+            let _ = running.ended(limits::STOP).await;
         }
+        started
+    }
+
+    fn task(&self, name: &Name, scripts: &[PathBuf], spec: Spec, turn: Turn) -> Task {
+        let serial: Serial = self.0.begun_count.fetch_add(1, Ordering::Relaxed);
+        let recorder = Arc::new(Recorder::new(Arc::clone(&self.0.config.settings.load.packages)));
+        let mut options = spec.options(&self.0.config, (name, scripts), &recorder);
+        options.busy = Some(Busy(turn));
+        let listener = Listener {
+            name: name.clone(),
+            config: Arc::clone(&self.0.config),
+            recorder,
+            presence: Presence::new(self.maps(), serial),
+            events: self.events().clone(),
+        };
+        let (inner, ended) = (self.clone(), name.clone());
+        let end = Box::new(move |outcome| inner.has_ended(&ended, outcome));
+        let (name, register) = (name.clone(), Arc::clone(&self.0.running));
+        Task { name, options, listener, spec, register, end }
     }
 
     /// A script has a thread from now on.
@@ -191,11 +226,9 @@ impl Scripts {
         begun.push(Arc::clone(running));
     }
 
-    /// On the script's thread, at its end.
+    /// On the script's thread, at its end, when all that was the script's is gone.
     fn has_ended(&self, name: &Name, outcome: Option<Result<(), SessionError>>) {
-        self.0.maps.remove(name);
         let Some(outcome) = outcome else { return };
-        self.running().remove(name);
         let problem = outcome.err().map(|error| error.diagnostic().line());
         let line = problem.as_ref().map_or("ended".to_string(), |problem| format!("ended: {problem}"));
         self.0.config.log.line(&format!("{name}: {line}"));
@@ -204,9 +237,8 @@ impl Scripts {
 
     /// What each script answers about itself; those that do not are left out.
     pub async fn list(&self) -> Vec<Status> {
-        let all: Vec<Arc<Running>> = self.running().values().map(Arc::clone).collect();
         let mut asked = JoinSet::new();
-        for running in all {
+        for running in self.0.running.all() {
             asked.spawn(async move { parsed(running.ask(client(), Request::Status, LIST).await?) });
         }
         let answers = asked.join_all().await;
@@ -254,12 +286,7 @@ fn found(folder: &Path) -> Result<Vec<PathBuf>, ServeError> {
 fn spec_of(path: &Path) -> Result<Spec, ServeError> {
     let mut spec = Spec::read(&path.with_extension("toml"))?;
     let text = std::fs::read_to_string(path).map_err(ServeError::folder(path))?;
-    let defines: Vec<(String, String)> = spec.define.clone().into_iter().collect();
-    let title = path.to_string_lossy();
-    // What is wrong with a script, loading it tells.
-    if let Ok(text) = moonhook_eclat::defined(text, &defines, &title) {
-        spec.complete(&title, &text)?;
-    }
+    spec.complete(&path.to_string_lossy(), text)?;
     Ok(spec)
 }
 

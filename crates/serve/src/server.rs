@@ -2,10 +2,11 @@
 
 use crate::ServeError;
 use crate::activation;
+use crate::calls::{Calls, Share};
 use crate::config::Config;
 use crate::connections::incoming;
 use crate::eclat_service::EclatService;
-use crate::limits::{FETCH, MAX_ANSWER, MAX_CALL, PARTING, PING, PONG, STREAMS};
+use crate::limits::{ASIDE, FETCH, IN_FLIGHT, MAX_ANSWER, MAX_CALL, PARTING, PING, PONG, STREAMS};
 use crate::privileges;
 use crate::proto::DESCRIBED;
 use crate::proto::eclat::eclat_server::EclatServer;
@@ -13,11 +14,13 @@ use crate::proto::v1::moonhook_server::MoonhookServer;
 use crate::scripts::Scripts;
 use crate::service::Service;
 use crate::token::{Token, Tokens};
+use moonhook_session::threads;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::server::Router;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
@@ -64,9 +67,7 @@ impl Bound {
         let Bound { listener, tls } = self;
         let config = Arc::new(config);
         let scripts = Scripts::new(Arc::clone(&config))?;
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
-        let runtime = runtime.map_err(|error| failed(&config, &error))?;
+        let runtime = runtime().map_err(|error| failed(&config, &error))?;
         if let Ok(address) = listener.local_addr() {
             config.log.line(&format!("listening at {address}"));
         }
@@ -76,6 +77,13 @@ impl Bound {
         scripts.end_all();
         served
     }
+}
+
+/// The service's threads, and those of what is done aside, which parses scripts: these can nest.
+fn runtime() -> std::io::Result<Runtime> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(THREADS).max_blocking_threads(ASIDE);
+    runtime.thread_stack_size(threads::STACK).enable_all().build()
 }
 
 fn failed(config: &Config, problem: &dyn std::fmt::Display) -> ServeError {
@@ -155,10 +163,34 @@ fn router(scripts: &Scripts, quit: &Arc<AtomicBool>, tls: Option<Identity>) -> R
     let service = MoonhookServer::new(service)
         .max_decoding_message_size(MAX_CALL)
         .max_encoding_message_size(MAX_ANSWER);
-    let tokens = Tokens(config.token.clone().map(Token::new));
+    // What has no token is not read, and keeps no connection.
+    let (tokens, bytes) = (Tokens(config.token.clone().map(Token::new)), Share::of(IN_FLIGHT));
     Ok(server
-        .add_service(InterceptedService::new(eclat, tokens.clone()))
-        .add_service(InterceptedService::new(service, tokens.clone()))
-        .add_service(InterceptedService::new(reflection, tokens.clone()))
-        .add_service(InterceptedService::new(older, tokens)))
+        .add_service(InterceptedService::new(Calls::new(eclat, &bytes), tokens.clone()))
+        .add_service(InterceptedService::new(Calls::new(service, &bytes), tokens.clone()))
+        .add_service(InterceptedService::new(Calls::new(reflection, &bytes), tokens.clone()))
+        .add_service(InterceptedService::new(Calls::new(older, &bytes), tokens)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    /// As a parser does it that calls itself for what is nested.
+    fn nested(depth: usize) -> usize {
+        let frame = std::hint::black_box([depth; 512]);
+        if depth == 0 { 0 } else { nested(depth - 1) + usize::from(frame[depth % 512] == depth) }
+    }
+
+    #[test]
+    fn what_is_done_aside_has_room_for_what_scripts_nest() {
+        let runtime = runtime().unwrap();
+        let work = runtime.spawn_blocking(|| nested(700));
+        assert_eq!(runtime.block_on(work).unwrap(), 700);
+        // There are turns for no more than the threads.
+        let Limits { fetches, reads, parses, .. } = Limits::default();
+        let turns = [fetches, reads, parses].map(|turns| turns.available_permits());
+        assert!(turns.iter().sum::<usize>() <= ASIDE);
+    }
 }

@@ -31,7 +31,7 @@ impl Service {
     /// What several requests of one client come to; the answer is the last one's.
     async fn ask_all(&self, script: &str, requests: Vec<Asked>) -> Result<String, ServeError> {
         let running = self.scripts.find(&name(script)?)?;
-        let client = client();
+        let (client, has_list) = (client(), requests.len() > 1);
         let mut answer = Ok(serde_json::Value::Null);
         for request in requests {
             let limit = if changes(&request) { limits::LOAD } else { limits::ASK };
@@ -40,7 +40,9 @@ impl Service {
                 break;
             }
         }
-        running.leave(client);
+        if has_list {
+            running.leave(client);
+        }
         answer.map(|answer| answer.to_string())
     }
 }
@@ -65,8 +67,9 @@ impl Moonhook for Service {
         let request = request.into_inner();
         let name = name_of_load(&request)?;
         let replace = if request.replace { Replace::Any } else { Replace::Never };
-        let spec = spec(&request)?;
-        let sources = request.scripts.into_iter().map(source).collect();
+        let read = move || spec(&request).map(|spec| (spec, request.scripts));
+        let (spec, scripts) = self.scripts.parse(read).await?;
+        let sources = scripts.into_iter().map(source).collect();
         let replaced = self.scripts.load(Load { name: name.clone(), sources, spec, replace }).await?;
         let script = self.status(&name).await.ok().as_ref().map(summary);
         Ok(Response::new(v1::LoadResponse { name: name.to_string(), replaced, script }))

@@ -98,15 +98,19 @@ impl Spec {
         }
     }
 
-    /// Adds what a script of eCLAT says itself, unless that was said already. One that is malformed says nothing: loading it tells why.
+    /// Adds what a script of eCLAT says itself, as defined, unless that was said already. One that is malformed says nothing: loading it
+    /// tells why. To be called where the text may nest deeply.
     ///
     /// # Errors
     /// `Call`: different modes, or one that there is not.
-    pub fn complete(&mut self, title: &str, text: &str) -> Result<(), ServeError> {
+    pub fn complete(&mut self, title: &str, text: String) -> Result<(), ServeError> {
         if !title.ends_with(".eclat") || !self.interfaces.is_empty() {
             return Ok(());
         }
-        let Ok(script) = moonhook_eclat::read(text, title) else { return Ok(()) };
+        let defines: Vec<(String, String)> = self.define.clone().into_iter().collect();
+        // What is wrong with a script, loading it tells.
+        let Ok(text) = moonhook_eclat::defined(text, &defines, title) else { return Ok(()) };
+        let Ok(script) = moonhook_eclat::read(&text, title) else { return Ok(()) };
         let (mut interfaces, mut found) = (Vec::new(), None);
         for attachment in &script.attachments {
             let line = attachment.at.line;
@@ -201,6 +205,7 @@ impl Spec {
             pins: None,
             duration: None,
             interval: INTERVAL,
+            busy: None,
         }
     }
 }
@@ -271,8 +276,7 @@ mod tests {
     fn scripts_of_eclat_say_where_they_are_attached() {
         let script =
             |attach: &str| format!("from loaders.basic import ip6_sc\n{attach}\ndef main():\n    return 0\n");
-        let complete =
-            |attach: &str, mut spec: Spec| spec.complete("x.eclat", &script(attach)).map(|()| spec);
+        let complete = |attach: &str, mut spec: Spec| spec.complete("x.eclat", script(attach)).map(|()| spec);
         let both = "ip6_sc.attach('a', 'xdpgeneric')\nip6_sc.attach('b', 'xdpgeneric')";
         let spec = complete(both, Spec::default()).unwrap();
         assert_eq!(

@@ -1,14 +1,16 @@
 //! The texts of scripts that clients have loaded, as files: STATE/NAME/NUMBER/FILE, and STATE/NAME/run.toml with what is said of them.
 //!
-//! A new text lies beside the present one until it runs. Where scripts are pinned, the next service finds all of them there.
+//! A new text lies beside the present one until it runs. Where scripts are pinned, the next service finds all of them there; what it cannot
+//! read stays, for what is pinned of it does, too.
 
 use crate::ServeError;
 use crate::spec::Spec;
 use moonhook_daemon::Name;
+use moonhook_replace::replace_file;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,9 @@ pub struct Source {
     pub name: String,
     pub text: String,
 }
+
+/// Files of a script that an earlier service ran, and what is said of them.
+pub type Left = (Vec<PathBuf>, Spec);
 
 /// Files of a script, which are removed unless they are kept.
 pub struct Files {
@@ -82,7 +87,10 @@ impl Spool {
         let mut files = Files { scripts: Vec::new(), folder: folder.clone(), kept: false };
         for Source { name, text } in sources {
             let path = folder.join(name);
-            let written = File::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+            let written = File::create(&path).and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            });
             written.map_err(ServeError::folder(&path))?;
             files.scripts.push(path);
         }
@@ -98,9 +106,9 @@ impl Spool {
         let around = self.of(name);
         let below = |path: &PathBuf| path.strip_prefix(&around).unwrap_or(path).to_path_buf();
         let run = Run { scripts: files.scripts.iter().map(below).collect(), spec: spec.clone() };
-        let (path, new) = (around.join(RUN), around.join("run.new"));
+        let path = around.join(RUN);
         let text = toml::to_string(&run).map_err(|error| std::io::Error::other(error.to_string()));
-        let written = text.and_then(|text| fs::write(&new, text)).and_then(|()| fs::rename(&new, &path));
+        let written = text.and_then(|text| replace_file(&path, text.as_bytes()));
         written.map_err(ServeError::folder(&path))?;
         for entry in fs::read_dir(&around).into_iter().flatten().flatten() {
             if entry.path().is_dir() && entry.path() != files.folder {
@@ -129,15 +137,25 @@ impl Spool {
         names
     }
 
-    /// What an earlier service has left: names, files, and what is said of them.
-    pub fn left(&self) -> Vec<(Name, Vec<PathBuf>, Spec)> {
-        let read = |name: Name| {
-            let text = fs::read_to_string(self.of(&name).join(RUN)).ok()?;
-            let Run { scripts, spec } = toml::from_str(&text).ok()?;
-            let scripts = scripts.iter().map(|path| self.of(&name).join(path)).collect();
-            Some((name, scripts, spec))
+    /// What an earlier service has left, by names: files, and what is said of them, or why that cannot be known.
+    pub fn left(&self) -> Vec<(Name, Result<Left, ServeError>)> {
+        let names = self.names().into_iter();
+        names.filter_map(|name| self.read(&name).transpose().map(|left| (name, left))).collect()
+    }
+
+    /// `None` for texts that have never run.
+    fn read(&self, name: &Name) -> Result<Option<Left>, ServeError> {
+        let path = self.of(name).join(RUN);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(ServeError::folder(&path))?,
         };
-        self.names().into_iter().filter_map(read).collect()
+        let wrong = |error: toml::de::Error| {
+            let problem = format!("{}; what is pinned of '{name}' stays", error.to_string().trim());
+            ServeError::Settings { path: path.clone(), problem }
+        };
+        let Run { scripts, spec } = toml::from_str(&text).map_err(wrong)?;
+        Ok(Some((scripts.iter().map(|path| self.of(name).join(path)).collect(), spec)))
     }
 }
 
@@ -198,12 +216,23 @@ mod tests {
         let spec = Spec { interfaces: vec!["eth0".into()], ..Spec::default() };
         spool.keep(&name, spool.write(&name, &[source("x.lua")]).unwrap(), &spec).unwrap();
         drop(spool.write(&name, &[source("y.lua")]).unwrap());
-        let left = spool.left();
-        assert_eq!((left.len(), &left[0].0, &left[0].2), (1, &name, &spec));
-        assert_eq!(fs::read_to_string(&left[0].1[0]).unwrap(), "-- x.lua");
+        let left = || {
+            let mut left = spool.left();
+            assert_eq!((left.len(), &left[0].0), (1, &name));
+            left.remove(0).1
+        };
+        let (files, said) = left().unwrap();
+        assert_eq!((fs::read_to_string(&files[0]).unwrap().as_str(), &said), ("-- x.lua", &spec));
         spool.keep(&name, spool.write(&name, &[source("z.lua")]).unwrap(), &spec).unwrap();
-        assert!(!left[0].1[0].exists());
-        assert!(spool.left()[0].1[0].ends_with("z.lua"));
+        assert!(!files[0].exists());
+        assert!(left().unwrap().0[0].ends_with("z.lua"));
+        // What cannot be read is said, and stays.
+        let path = spool.of(&name).join(RUN);
+        fs::write(&path, "scripts = 7").unwrap();
+        let error = left().unwrap_err();
+        assert_eq!(error.code(), "MH1004");
+        assert!(error.to_string().contains("what is pinned of 'x' stays"), "{error}");
+        assert!(path.exists());
         spool.clear();
         assert!(spool.left().is_empty());
     }

@@ -10,8 +10,19 @@ use tonic::{Code, Status};
 pub const CODE: &str = "moonhook-code";
 pub const FAILURE: &str = "moonhook-failure-bin";
 
-/// Bytes of a message, and of a diagnostic, at most: they are sent in headers, which clients take 8 KiB of.
-const LONGEST: usize = 2000;
+/// Bytes of a message, and of a diagnostic, as they are sent, at most: in headers, which clients take 8 KiB of.
+const LONGEST: usize = 3000;
+
+/// What of a text is sent in so many bytes: gRPC writes `%XX` for every byte that is no printable character of ASCII, and for some that are. A space is none.
+fn cut(text: &str) -> String {
+    let mut sent = 0;
+    let fits = |c: &char| {
+        let plain = c.is_ascii_graphic() && !"%\"#<>`?{}".contains(*c);
+        sent += if plain { 1 } else { 3 * c.len_utf8() };
+        sent <= LONGEST
+    };
+    text.chars().take_while(fits).collect()
+}
 
 impl From<ServeError> for Status {
     fn from(error: ServeError) -> Status {
@@ -33,11 +44,11 @@ impl From<ServeError> for Status {
         let mut metadata = MetadataMap::new();
         metadata.insert(CODE, MetadataValue::from_static(error.code()));
         let failure = serde_json::to_vec(&error.failure()).unwrap_or_default();
-        if failure.len() <= LONGEST {
+        // As base64.
+        if failure.len().div_ceil(3) * 4 <= LONGEST {
             metadata.insert_bin(FAILURE, MetadataValue::from_bytes(&failure));
         }
-        let message: String = error.diagnostic().render(false).chars().take(LONGEST).collect();
-        Status::with_metadata(code, message, metadata)
+        Status::with_metadata(code, cut(&error.diagnostic().render(false)), metadata)
     }
 }
 
@@ -66,6 +77,13 @@ mod tests {
         let long = Status::from(ServeError::Call { problem: "x".repeat(5000) });
         assert_eq!(failure(&long).unwrap().code, "MH1006");
         assert!(long.message().len() <= LONGEST);
+        for problem in ["ä", "\u{20ac}", "%", "\n", "x", "{\"a\": 1}"] {
+            let long = Status::from(ServeError::Call { problem: problem.repeat(5000) });
+            let headers = long.clone().into_http::<()>().into_parts().0.headers;
+            let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+            assert!(size < 8000 && !long.message().is_empty(), "{problem}: {size}");
+            assert_eq!(failure(&long).unwrap().code, "MH1006");
+        }
         assert!(failure(&Status::unavailable("gone")).is_none());
     }
 }

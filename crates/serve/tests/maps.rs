@@ -56,8 +56,10 @@ const CHAIN: &str = "from programs.own import counter\ndef counting():\n    coun
 const MIXED: &str = "\
 local xdp, bpf, eclat = require 'xdp', require 'bpf', require 'eclat'
 local meter = bpf.object('meter.bpf.o')
+local ends = map{key = 'int', value = 'int', capacity = 10}
 local counting = eclat.chain('chain.eclat', 'counting')
 xdp.attach(function(pkt)
+  if ends[pkt:getuint16(12)] then return 1 end
   meter.count(pkt, 7)
   counting(pkt)
 end)
@@ -167,6 +169,11 @@ fn maps_of_one_name_are_not_mixed_up() {
         };
         assert!(reload(vec![bad]).is_err());
         assert_eq!(counted(&served), 3);
+        // Nor does another content of a table after one that was refused.
+        let pair = v1::Pair { key: "2".into(), value: "1".into() };
+        table(&served, "ends", Operation::Replace(v1::Pairs { pairs: vec![pair] })).unwrap();
+        assert_eq!(counted(&served), 3);
+        assert!(bpffs.join("own/counter/counts").exists());
         reload(Vec::new()).unwrap();
         assert_eq!((counted(&served), get(&served, "meter/counts", "7")), (3, json!(3)));
         served.end(false);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{DEVICE, Served, in_namespace, is_attached, send, wait_for};
-use moonhook_daemon::{Name, Reloaded, Request, Status};
+use moonhook_daemon::{Name, Reloaded, Request, Status, TableOperation};
 use moonhook_serve::Client;
 use moonhook_serve::proto::v1;
 use moonhook_serve::proto::v1::table_request::Operation;
@@ -94,6 +94,15 @@ fn the_client_asks_as_commands_do() {
             assert_eq!(missing.code(), "MH1005");
             let nowhere = Client::connect("http://127.0.0.1:1", None, None).err().unwrap();
             assert_eq!(nowhere.code(), "MH1014");
+            // What no call can have is not sent.
+            let operate = |operation| Request::Table { table: "hits".into(), operation };
+            let entries = (0..200).map(|number| (json!(number), json!("x".repeat(30_000)))).collect();
+            client.ask::<()>(&name, &operate(TableOperation::Begin)).unwrap();
+            let keys = Vec::new();
+            client.ask::<Value>(&name, &operate(TableOperation::Add { entries, keys })).unwrap();
+            let long = client.ask::<Value>(&name, &operate(TableOperation::Commit)).unwrap_err();
+            assert_eq!(long.code(), "MH1006");
+            assert!(long.to_string().contains("`--add`"), "{long}");
             client.ask::<()>(&name, &Request::Stop).unwrap();
         });
         asked.join().unwrap();

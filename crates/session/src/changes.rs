@@ -116,7 +116,7 @@ impl Session {
         settings.load.allow_read.extend(allow_read);
         let netns = self.options.netns.clone();
         let sources = Sources { scripts, options: settings.load.clone(), contents, netns };
-        let thread = LuaThread::load(sources.clone(), &self.inbox)?;
+        let thread = LuaThread::load(sources.clone(), &self.inbox, None)?;
         let (fingerprint, files) = (0, Vec::new());
         let next = NextGeneration { thread, sources, settings, options, fingerprint, files, entries };
         Ok((Begun::Reload(Box::new(next)), None))

@@ -399,7 +399,7 @@ impl Session {
             return self.leave_control_off("that has happened too often");
         }
         self.control.beginnings += 1;
-        match LuaThread::load(self.control.sources.clone(), &self.inbox) {
+        match LuaThread::load(self.control.sources.clone(), &self.inbox, None) {
             Ok(thread) => (self.control.thread, self.control.state) = (Some(thread), State::Beginning),
             Err(error) => return self.leave_control_off(&error.to_string()),
         }

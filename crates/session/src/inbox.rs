@@ -1,6 +1,7 @@
 //! What the main thread waits for: messages of handlers, requests from the socket, files that changed.
 //!
-//! Messages wait in a queue of bounded length, whose senders wait where it is full; requests never wait behind them.
+//! Messages wait in a queue of bounded length, whose senders wait where it is full; requests never wait behind them. So many requests wait
+//! at most, the others get no answer, and those that nobody waits for any more are not seen to.
 
 use crate::lua_thread::{LuaId, Told};
 use crate::making::Made;
@@ -13,6 +14,9 @@ use std::time::Duration;
 
 /// Messages that wait to be shown.
 const QUEUE: usize = 4096;
+
+/// Requests that wait to be seen to. Sockets bring fewer, one of each connection; a service can bring more.
+const REQUESTS: usize = 1024;
 
 pub type Queued = Result<Message, RecordError>;
 
@@ -70,10 +74,15 @@ impl Inbox {
         }
     }
 
-    /// There are no more requests than connections, which are bounded.
+    /// Where too many requests wait, this one is dropped, and whoever waits for its answer is told that there is none.
     pub fn deliver(&self, delivery: Delivery) {
         let mut waiting = self.waiting();
-        if !waiting.closed {
+        if waiting.deliveries.len() >= REQUESTS {
+            waiting.deliveries.retain(is_wanted);
+        }
+        let is_request = matches!(delivery, Delivery::Request(_));
+        let has_room = !is_request || waiting.deliveries.len() < REQUESTS;
+        if !waiting.closed && has_room {
             waiting.deliveries.push_back(delivery);
             self.arrived.notify_one();
         }
@@ -131,13 +140,17 @@ impl Inbox {
         if let Some((id, told)) = waiting.told.pop_front() {
             return Some(Incoming::Lua(id, told));
         }
-        match waiting.deliveries.pop_front() {
-            Some(Delivery::Request(request)) => return Some(Incoming::Request(request)),
-            Some(Delivery::Gone(client)) => return Some(Incoming::Gone(client)),
-            None => {}
+        while let Some(delivery) = waiting.deliveries.pop_front() {
+            match delivery {
+                delivery if !is_wanted(&delivery) => drop(delivery),
+                Delivery::Request(request) => return Some(Incoming::Request(request)),
+                Delivery::Gone(client) => return Some(Incoming::Gone(client)),
+            }
         }
-        if let Some((options, reply)) = waiting.others.pop_front() {
-            return Some(Incoming::Other(options, reply));
+        while let Some((options, reply)) = waiting.others.pop_front() {
+            if reply.is_awaited() {
+                return Some(Incoming::Other(options, reply));
+            }
         }
         if std::mem::take(&mut waiting.changed) {
             return Some(Incoming::Changed);
@@ -169,9 +182,55 @@ impl Inbox {
     }
 }
 
+/// Whether it is to be seen to: somebody waits for the answer, or it needs none.
+fn is_wanted(delivery: &Delivery) -> bool {
+    match delivery {
+        Delivery::Request(request) => request.reply.is_awaited(),
+        Delivery::Gone(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use moonhook_daemon::{Answer, Asker, Request};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Waits until it is told that nobody does any more.
+    struct Waits(Arc<AtomicBool>);
+
+    impl Asker for Waits {
+        fn answer(self: Box<Self>, _: Answer) {}
+
+        fn waits(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn requests_that_nobody_waits_for_are_dropped() {
+        let inbox = Inbox::default();
+        let (present, gone) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
+        let request = |number: u64, waits: &Arc<AtomicBool>| {
+            let reply = Reply::to(Waits(Arc::clone(waits)));
+            Delivery::Request(Pending { client: ClientId(number), request: Request::Status, reply })
+        };
+        let next = || match inbox.next(Duration::ZERO, true) {
+            Some(Incoming::Request(Pending { client, .. })) => Some(client),
+            _ => None,
+        };
+        inbox.deliver(request(0, &gone));
+        inbox.deliver(request(1, &present));
+        for number in 2..2 * REQUESTS as u64 {
+            inbox.deliver(request(number, &gone));
+        }
+        assert_eq!(inbox.waiting().deliveries.len(), REQUESTS);
+        gone.store(false, Ordering::Relaxed);
+        inbox.deliver(request(7, &present));
+        assert_eq!(inbox.waiting().deliveries.len(), 2);
+        assert_eq!((next(), next(), next()), (Some(ClientId(1)), Some(ClientId(7)), None));
+    }
     use moonhook_records::Text;
 
     fn print(number: usize) -> Queued {

@@ -51,7 +51,7 @@ pub use error::SessionError;
 pub use inbox::Inbox;
 pub use lua_thread::GRACE;
 pub use object_maps::ObjectMap;
-pub use options::Options;
+pub use options::{Busy, Options};
 pub use pins::Pins;
 pub use report::{JsonError, described};
 pub use session::Session;

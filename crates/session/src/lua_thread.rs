@@ -9,9 +9,9 @@ mod inside;
 
 pub use frames::event_of;
 
-use crate::SessionError;
 use crate::inbox::Inbox;
 use crate::threads;
+use crate::{Busy, SessionError};
 use inside::Thread;
 use moonhook_control::{Connection, lower_priority, processor_time};
 use moonhook_daemon::Answer;
@@ -181,11 +181,11 @@ pub const GRACE: Duration = Duration::from_secs(2);
 const CONNECTING: Duration = Duration::from_secs(30);
 
 impl LuaThread {
-    /// Begins load time.
+    /// Begins load time; `busy` until that has ended.
     ///
     /// # Errors
     /// `Resource` where there can be no more threads.
-    pub fn load(sources: Sources, inbox: &Arc<Inbox>) -> Result<LuaThread, SessionError> {
+    pub fn load(sources: Sources, inbox: &Arc<Inbox>, busy: Option<Busy>) -> Result<LuaThread, SessionError> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (orders, taken) = channel();
         let (number, begun) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicU64::new(0)));
@@ -195,7 +195,7 @@ impl LuaThread {
         let noted = Arc::clone(&number);
         let thread = threads::start("lua", move || {
             noted.store(gettid().as_raw(), Ordering::Relaxed);
-            of_thread.run(&sources, &taken);
+            of_thread.run(&sources, &taken, busy);
         })?;
         Ok(LuaThread { id, orders, thread: Some(thread), number, begun, reports, seen: Seen::default() })
     }

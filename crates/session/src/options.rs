@@ -4,7 +4,10 @@ use moonhook_daemon::{Name, RuntimeFolder};
 use moonhook_engine::Settings;
 use moonhook_hook::{Place, Point};
 use moonhook_install::{InterfaceName, RequestedMode, Target};
+use std::any::Any;
+use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a session is to do.
@@ -38,6 +41,18 @@ pub struct Options {
     pub duration: Option<Duration>,
     /// From one telling of the counters to the next.
     pub interval: Duration,
+    /// Dropped when nothing is compiled any more for the session's start, whoever waits for that.
+    pub busy: Option<Busy>,
+}
+
+/// Somebody's note that a session is at work.
+#[derive(Clone)]
+pub struct Busy(pub Arc<dyn Any + Send + Sync>);
+
+impl Debug for Busy {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Busy")
+    }
 }
 
 impl Options {

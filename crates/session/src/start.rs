@@ -19,7 +19,7 @@ use crate::session::{self, Session};
 use crate::sockets::Sockets;
 use crate::starting::{self, First};
 use crate::watcher::Watcher;
-use crate::{Options, SessionError};
+use crate::{Busy, Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
 use moonhook_engine::Settings;
 use moonhook_records::Counters;
@@ -46,7 +46,7 @@ impl Session {
         let pins = pins(&mut options, &name, claim.is_some())?;
         let _swept = pins.as_ref().map(|pins| Swept(pins.folder().to_path_buf()));
         options.settings.load.interfaces.clone_from(&options.interfaces);
-        let settings = options.settings.clone();
+        let (settings, busy) = (options.settings.clone(), options.busy.take());
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
         let sources = Sources {
@@ -56,7 +56,7 @@ impl Session {
             netns: options.netns.clone(),
         };
         let Some(Made { installed, plan, thread, fingerprint }) =
-            make(&sources, &settings, earlier, (&inbox, &options.interfaces), stop)?
+            make(&sources, &settings, earlier, (&inbox, &options.interfaces), (stop, busy))?
         else {
             return Ok(None);
         };
@@ -148,11 +148,11 @@ fn make(
     settings: &Settings,
     earlier: Option<&dyn Earlier>,
     (inbox, interfaces): (&Arc<Inbox>, &[String]),
-    stop: &AtomicBool,
+    (stop, busy): (&AtomicBool, Option<Busy>),
 ) -> Result<Option<Made>, SessionError> {
     let heritage = earlier.map(Heritage::of).transpose()?;
     let Some(First { thread, program, fingerprint, files }) =
-        starting::first(sources, settings, heritage, inbox, stop)?
+        starting::first(sources, settings, heritage, inbox, (stop, busy))?
     else {
         return Ok(None);
     };

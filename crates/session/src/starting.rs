@@ -3,7 +3,7 @@
 use crate::inbox::{Inbox, Incoming};
 use crate::lua_thread::{LuaThread, Prepared, Sources, Told};
 use crate::making::{Blueprint, Heritage, Program};
-use crate::{SessionError, threads};
+use crate::{Busy, SessionError, threads};
 use moonhook_engine::{EngineError, Settings};
 use moonhook_load::LoadError;
 use std::path::PathBuf;
@@ -32,13 +32,13 @@ pub fn first(
     settings: &Settings,
     earlier: Option<Heritage>,
     inbox: &Arc<Inbox>,
-    stop: &AtomicBool,
+    (stop, busy): (&AtomicBool, Option<Busy>),
 ) -> Result<Option<First>, SessionError> {
-    let mut thread = LuaThread::load(sources.clone(), inbox)?;
+    let mut thread = LuaThread::load(sources.clone(), inbox, busy.clone())?;
     let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else { return Ok(None) };
     let Prepared { snapshot, fingerprint, files, load_time } = *prepared;
     let blueprint = Blueprint { snapshot, settings: settings.clone(), load_time, earlier };
-    let program = compiled(blueprint, stop)?;
+    let program = compiled(blueprint, stop, busy)?;
     Ok(program.map(|program| First { thread, program, fingerprint, files }))
 }
 
@@ -61,9 +61,17 @@ fn load_time(
     Ok(None)
 }
 
-fn compiled(blueprint: Blueprint, stop: &AtomicBool) -> Result<Option<Program>, SessionError> {
+fn compiled(
+    blueprint: Blueprint,
+    stop: &AtomicBool,
+    busy: Option<Busy>,
+) -> Result<Option<Program>, SessionError> {
     let (made, making) = channel();
-    threads::start("make", move || drop(made.send(threads::guarded(|| blueprint.make()))))?;
+    threads::start("make", move || {
+        let program = threads::guarded(|| blueprint.make());
+        drop(busy);
+        drop(made.send(program));
+    })?;
     while !stop.load(Ordering::Relaxed) {
         match making.recv_timeout(NAP) {
             Ok(program) => return program.map(Some),
@@ -72,4 +80,36 @@ fn compiled(blueprint: Blueprint, stop: &AtomicBool) -> Result<Option<Program>, 
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// Threads that nobody waits for any more hold what says that they are at work.
+    #[test]
+    fn a_start_that_is_given_up_is_busy_until_its_threads_are_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("long.lua");
+        std::fs::write(&script, "while true do end").unwrap();
+        let options = moonhook_load::Options { instruction_limit: 400_000_000, ..Default::default() };
+        let sources = Sources { scripts: vec![script], options, contents: Vec::new(), netns: None };
+        let (note, stop, inbox) = (Arc::new(()), AtomicBool::new(false), Arc::<Inbox>::default());
+        let busy = Busy(Arc::clone(&note) as Arc<_>);
+        let started = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                stop.store(true, Ordering::Relaxed);
+            });
+            first(&sources, &Settings::default(), None, &inbox, (&stop, Some(busy)))
+        });
+        assert!(started.unwrap().is_none());
+        assert_eq!(Arc::strong_count(&note), 2, "the Lua thread is at it");
+        let begun = Instant::now();
+        while Arc::strong_count(&note) > 1 {
+            assert!(begun.elapsed() < Duration::from_secs(120));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::{Load, Replace, Scripts, parsed};
 use crate::ServeError;
-use crate::limits::{self, turn, within};
+use crate::limits::{self, Turn, turn, within};
 use crate::running::{Running, client};
 use crate::spec::Spec;
 use crate::spool::{Files, Source};
@@ -11,7 +11,6 @@ use moonhook_daemon::{DaemonError, Name, Reloaded, Request, Status};
 use moonhook_session::SessionError;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
-use tokio::sync::SemaphorePermit;
 
 impl Scripts {
     /// Runs a script, in the place of one of that name if there is one and it may be replaced; says whether it was.
@@ -30,7 +29,7 @@ impl Scripts {
 
     async fn load_now(&self, load: Load) -> Result<bool, ServeError> {
         let Load { name, sources, spec, replace } = load;
-        let present = self.running().get(&name).map(Arc::clone);
+        let present = self.0.running.get(&name);
         let stays = present.as_ref().is_some_and(|present| match replace {
             Replace::Never => true,
             Replace::Same => !present.is(&spec),
@@ -39,16 +38,16 @@ impl Scripts {
         if stays {
             return Err(DaemonError::NameTaken { name, pid: None }.into());
         }
-        let _turn = self.turn().await?;
+        let turn = self.turn().await?;
         let files = self.0.spool.write(&name, &sources)?;
         let Some(present) = present else {
-            let started = self.start(&name, files.scripts.clone(), spec.clone()).await;
+            let started = self.start(&name, files.scripts.clone(), spec.clone(), turn).await;
             return self.keep(&name, files, &spec, started).map(|()| false);
         };
         let done = if present.is(&spec) {
-            self.reload_now(&present, Some(files.scripts.clone())).await.map(|_| ())
+            self.reload_now(&present, Some(files.scripts.clone()), turn).await.map(|_| ())
         } else {
-            self.exchange(&name, &present, files.scripts.clone(), spec.clone()).await
+            self.exchange(&name, &present, (files.scripts.clone(), spec.clone()), turn).await
         };
         self.keep(&name, files, &spec, done).map(|()| true)
     }
@@ -77,23 +76,23 @@ impl Scripts {
         &self,
         name: &Name,
         present: &Arc<Running>,
-        scripts: Vec<PathBuf>,
-        spec: Spec,
+        (scripts, spec): (Vec<PathBuf>, Spec),
+        turn: Turn,
     ) -> Result<(), ServeError> {
         let (before, files) = present.present();
         let status: Status = parsed(present.ask(client(), Request::Status, limits::ASK).await?)?;
         if before.can_become(&spec, &status.mode) {
             let options = spec.options(&self.0.config, (name, &scripts), &present.recorder);
-            present.replace(options, limits::LOAD).await?;
+            present.replace(options, limits::LOAD, turn).await?;
             present.note(Some(spec), scripts);
             return Ok(());
         }
         self.end(present).await?;
-        let started = self.start(name, scripts, spec).await;
+        let started = self.start(name, scripts, spec, Arc::clone(&turn)).await;
         if started.is_err()
-            && let Err(error) = self.start(name, files, before).await
+            && let Err(error) = self.start(name, files, before, turn).await
         {
-            self.0.config.log.line(&format!("{name}: {}", error.diagnostic().line()));
+            self.log_refused(name, &error);
         }
         started
     }
@@ -107,12 +106,12 @@ impl Scripts {
         let done = tokio::spawn(async move {
             let work = async {
                 let running = scripts.find(&name)?;
-                let _turn = scripts.turn().await?;
+                let turn = scripts.turn().await?;
                 if sources.is_empty() {
-                    return scripts.reload_now(&running, None).await;
+                    return scripts.reload_now(&running, None, turn).await;
                 }
                 let files = scripts.0.spool.write(&name, &sources)?;
-                let reloaded = scripts.reload_now(&running, Some(files.scripts.clone())).await;
+                let reloaded = scripts.reload_now(&running, Some(files.scripts.clone()), turn).await;
                 let outcome = reloaded.as_ref().map(|_| ()).map_err(|_| ());
                 match outcome {
                     Ok(()) => scripts.0.spool.keep(&name, files, &running.present().0)?,
@@ -130,9 +129,10 @@ impl Scripts {
         &self,
         running: &Running,
         scripts: Option<Vec<PathBuf>>,
+        turn: Turn,
     ) -> Result<Reloaded, ServeError> {
         let request = Request::Reload { scripts: scripts.clone(), allow_read: Vec::new() };
-        let answer = running.ask(client(), request, limits::LOAD).await?;
+        let answer = running.ask_in_turn(client(), request, limits::LOAD, Some(turn)).await?;
         if let Some(scripts) = scripts {
             running.note(None, scripts);
         }
@@ -167,7 +167,7 @@ impl Scripts {
     }
 
     /// Few scripts are compiled at a time.
-    async fn turn(&self) -> Result<SemaphorePermit<'_>, ServeError> {
+    pub(super) async fn turn(&self) -> Result<Turn, ServeError> {
         turn(&self.0.limits.loads, (limits::LOAD, "scripts are being compiled")).await
     }
 

@@ -2,9 +2,9 @@
 
 use super::frames::{Objects, hand_over};
 use super::{CatchUp, Done, FlowOrder, Job, LuaId, Order, Prepared, Reports, Sources, Told};
-use crate::SessionError;
 use crate::announce::remark;
 use crate::inbox::Inbox;
+use crate::{Busy, SessionError};
 use moonhook_control::{Connection, Control, ControlError, Options, Report};
 use moonhook_daemon::{Answer, Executed, Failure, FlowChanged};
 use moonhook_diagnostic::Exit;
@@ -32,10 +32,11 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    pub fn run(self, sources: &Sources, orders: &Receiver<Order>) {
+    pub fn run(self, sources: &Sources, orders: &Receiver<Order>, busy: Option<Busy>) {
         let mut load_time = 0;
         let Sources { scripts, options, contents, netns } = sources;
         let loaded = timed(&mut load_time, || moonhook_load::load_with_contents(scripts, options, contents));
+        drop(busy);
         let mut loaded = match loaded {
             Ok(loaded) => loaded,
             Err(error) => return self.tell(Told::Loaded(Err(error))),
