@@ -194,8 +194,8 @@ impl Chains {
     }
 
     /// Keeps what a person should know of a script that is loaded all the same.
-    pub fn warn(&self, warning: Box<Diagnostic>) {
-        self.0.borrow_mut().warnings.push(*warning);
+    pub fn warn(&self, warning: Diagnostic) {
+        self.0.borrow_mut().warnings.push(warning);
     }
 
     /// What belongs to a message that ends with one that was raised.

@@ -78,7 +78,7 @@ fn warn_of_others(registry: &Registry, script: &Chains, text: &str) {
             format!("'{name}' is to be attached at '{device}', and runs at {all}, as all loaders do");
         let help = "what is run on other interfaces than it says runs at all of them; a reload does not change which these are";
         let warning = Diagnostic::new("MH0322", message).help(help);
-        registry.chains.warn(placed(warning, (script, text), (*at, device)));
+        registry.chains.warn(*placed(warning, (script, text), (*at, device)));
     }
 }
 

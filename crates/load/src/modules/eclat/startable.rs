@@ -62,6 +62,6 @@ pub fn warn_of_idle(registry: &Registry, script: &Chains) {
         let message = format!("no loader starts the chain '{}', and no chain calls it", chain.name);
         let help = format!("name it in a map of a loader: `LOADER[MAP] = {{ (KEY): ({}) }}`", chain.name);
         let warning = Diagnostic::new("MH0321", message).help(help);
-        registry.chains.warn(placed(warning, (script, &text), (chain.at, &chain.name)));
+        registry.chains.warn(*placed(warning, (script, &text), (chain.at, &chain.name)));
     }
 }
