@@ -6,7 +6,7 @@ set -euo pipefail
 
 begin library
 veth_pair
-for tool in bpftool openssl curl; do
+for tool in bpftool openssl curl python3; do
     have $tool || skip "$tool is not installed"
 done
 CLANG=$(command -v clang-19 || command -v clang) || skip "clang is not installed"
@@ -53,12 +53,15 @@ LUA
 cat >"$WORK/program.bpf.c" <<'C'
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/tcp.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
 
-extern int bpf_luaxdp_run(char *key, __kernel_size_t key__sz, struct xdp_md *xdp_ctx, void *arg, __kernel_size_t arg__sz) __ksym;
+typedef unsigned long size_t;
+
+extern int bpf_luaxdp_run(char *key, size_t key__sz, struct xdp_md *xdp_ctx, void *arg, size_t arg__sz) __ksym;
 
 static char script[] = "filter/names";
 long long seen;
@@ -89,8 +92,25 @@ SEC("xdp") int program(struct xdp_md *ctx)
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 C
 
-openssl req -x509 -newkey rsa:2048 -nodes -keyout "$WORK/key.pem" -out "$WORK/cert.pem" -days 2 -subj /CN=x >/dev/null 2>&1
-ip netns exec "$RIGHT" openssl s_server -accept 443 -key "$WORK/key.pem" -cert "$WORK/cert.pem" -www -quiet >/dev/null 2>&1 &
+cd "$WORK"
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=x >/dev/null 2>&1
+# Connections whose beginning is dropped stay: each is served by a thread.
+ip netns exec "$RIGHT" python3 -c '
+import http.server, ssl
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    def finish_request(self, request, address):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain("cert.pem", "key.pem")
+        with context.wrap_socket(request, server_side=True) as wrapped:
+            super().finish_request(wrapped, address)
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+Server(("198.51.100.2", 443), Handler).serve_forever()
+' >/dev/null 2>&1 &
 PIDS+=($!)
 fetch() {
     ip netns exec "$LEFT" curl -sk --max-time 3 -o /dev/null -w '%{http_code}' --resolve "$1:443:198.51.100.2" "https://$1/" || true
@@ -98,7 +118,6 @@ fetch() {
 answers() { [ "$(fetch open.example)" = 200 ]; }
 eventually "the server answers" answers
 
-cd "$WORK"
 for form in expanded general; do
     "$MOONHOOK" build --library filter/names.lua -o names.bpf.o --form $form >build.out
     grep -q "functions .*hello.*bpf_luaxdp_run" build.out || die "$form: $(cat build.out)"
