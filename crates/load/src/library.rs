@@ -95,9 +95,17 @@ pub(crate) fn called(registered: &[Registration]) -> Vec<Registration> {
     registered.iter().filter(is_of_interface).map(again).collect()
 }
 
-/// Refuses names that two scripts have given functions.
+/// Refuses names that two scripts have given functions, and what is for hooks without packets.
 pub(crate) fn check(registered: &[Registration]) -> Result<(), LoadError> {
     for (index, Registration { point, .. }) in registered.iter().enumerate() {
+        if point.hook.is_trace() {
+            let name = match &point.place {
+                At::Function(name) => name.to_string(),
+                _ => point.to_string(),
+            };
+            let problem = format!("programs at the hook '{}' have no packets", point.hook.name);
+            return Err(LoadError::Exported { name, problem, place: None });
+        }
         if let At::Function(name) = &point.place
             && registered[..index].iter().any(|other| other.point == *point)
         {

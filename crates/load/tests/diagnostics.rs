@@ -214,6 +214,10 @@ fn mh0119_a_function_that_c_cannot_call() {
         assert_eq!(diagnostic.place.map_or(0, |place| place.line), line, "{script}");
         assert!(diagnostic.help.unwrap().contains("function(pkt, a, b)"));
     }
+    let folder = Folder::new(&[("x.lua", "return {x = function(p) end}")]);
+    let hook = Some(&moonhook_hook::RAW_TRACEPOINT);
+    let error = load(&[folder.path("x.lua")], &Options { library: true, hook, ..Options::default() });
+    assert!(error.err().unwrap().to_string().ends_with("programs at the hook 'raw_tp' have no packets"));
     let one = "return {x = function(p) end}";
     let error = load_library(&[("a.lua", one), ("b.lua", one)]).err().unwrap();
     assert!(error.to_string().contains("another script has one of that name"), "{error}");

@@ -214,7 +214,7 @@ static char right[] = "KEY";
 static char longer[] = "KEYs";
 static char shorter[] = "KE";
 static char big[300] = {1};
-long long out[9];
+long long out[10];
 struct memory { unsigned char at[2]; char text[3]; unsigned char number[4]; };
 SEC("xdp") int p(struct xdp_md *ctx)
 {
@@ -234,6 +234,7 @@ SEC("xdp") int p(struct xdp_md *ctx)
 	memory.text[2] = 'o';
 	out[7] = bpf_luaxdp_run(right, sizeof(right), ctx, &memory, sizeof(memory));
 	out[8] = handlers(ctx);
+	out[9] = bpf_luaxdp_run(right, sizeof(right), ctx, (void *)1234, sizeof(memory));
 	return XDP_PASS;
 }
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -258,10 +259,10 @@ fn handlers_are_called_by_key_and_with_memory() {
         let mut frame = vec![0; 64];
         run(&mut program, &frame);
         // DROP for the text, PASS; an error for what is beyond the packet; other keys, too much memory, too little; ABORTED by the second
-        // handler; and an error of the handlers without memory, whose argument has two bytes.
-        assert_eq!(results(&program), [1, 2, -1, -1, -1, -1, -1, 0, -1], "{form:?}");
+        // handler; an error of the handlers without memory, whose argument has two bytes; and memory that is none.
+        assert_eq!(results(&program), [1, 2, -1, -1, -1, -1, -1, 0, -1, -1], "{form:?}");
         frame[20] = 99;
         run(&mut program, &frame);
-        assert_eq!(results(&program), [1, 1, -1, -1, -1, -1, -1, 1, -1], "{form:?}");
+        assert_eq!(results(&program), [1, 1, -1, -1, -1, -1, -1, 1, -1, -1], "{form:?}");
     }
 }

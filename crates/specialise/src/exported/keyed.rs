@@ -50,7 +50,7 @@ fn prototype() -> Prototype {
     Prototype { result: CType::Int, parameters, is_hidden: true }
 }
 
-/// The handlers' verdict; less than 0 if the key is another one, if there is too much memory, or after an error.
+/// The handlers' verdict; less than 0 if the key is another one, if there is too much memory or none that can be read, or after an error.
 fn function(key: &[u8], map: ir::MapId, handlers: FunctionId) -> ir::Function {
     let kind = ir::FunctionKind::Subprogram { global: true, context: None };
     let mut code = Builder::new(NAME, kind, 5);
@@ -71,7 +71,8 @@ fn function(key: &[u8], map: ir::MapId, handlers: FunctionId) -> ir::Function {
         code.loc,
     );
     let bytes = code.add(found, BYTES.into());
-    code.emit(Op::Helper { id: PROBE_READ_KERNEL, args: vec![bytes, length, memory] });
+    let unread = code.emit(Op::Helper { id: PROBE_READ_KERNEL, args: vec![bytes, length, memory] });
+    code.leave_if(CompareOp::Ne, unread, 0, no, &[]);
     let verdict = code.call(handlers, &[context]);
     code.ret(verdict);
     code.block = no;
