@@ -104,7 +104,7 @@ fn what_is_not_found_is_said_with_what_is_near() {
             "x",
             "MH0911",
             format!("there is no package 'nonsense' in {git}"),
-            "fetch it, or name the folder in which the package's folder lies",
+            "name the folder in which the package's folder lies with `--packages DIR`, or fetch it",
         ),
         (
             "meter",

@@ -9,6 +9,7 @@ mod addresses;
 mod arena;
 mod arguments;
 mod builtins;
+mod called;
 mod cases;
 mod cells;
 mod clock;

@@ -90,7 +90,7 @@ fn handlers(snapshot: &Snapshot, number: usize, point: &Point) -> String {
 
 /// The function by which Lunatik's programs call handlers.
 fn called(snapshot: &Snapshot, object: &Path) -> String {
-    let (key, most) = (exported::keyed::key(snapshot), exported::MOST_BYTES);
+    let (key, most) = (exported::keyed::key(snapshot), exported::memory::MOST);
     format!(
         "\n/* The same handlers with memory of C's as their second argument, of {most} bytes at most, by the key \"{}\". Less than 0\n\
          \x20* also if the key is another one, or if there is more memory. Lunatik's programs declare the function as one of the kernel's,\n\

@@ -1,6 +1,6 @@
 //! `bpf_luaxdp_run`, by which programs in C call the handlers of a script of Lunatik's: with the script's name and memory of their own.
 
-use super::argument::{BYTES, MOST, definition};
+use super::memory::{BYTES, MOST, definition};
 use moonhook_hook::Place;
 use moonhook_ir as ir;
 use moonhook_ir::helper::{MAP_LOOKUP_ELEM, PROBE_READ_KERNEL};

@@ -1,17 +1,11 @@
 //! Programs of a library: functions that programs in C call, with the context and integers.
 
-mod argument;
 pub mod keyed;
-
-pub use argument::MOST as MOST_BYTES;
+pub mod memory;
 
 use crate::Options;
-use crate::context::{Context, Result};
-use crate::message::Message;
 use crate::nesting::Parts;
-use crate::value::{Abs, Closure, Object, Word};
 use moonhook_hook::{Hook, Place, Point};
-use moonhook_ir::words::{PathState, Words};
 use moonhook_ir::{CType, Prototype};
 use moonhook_snapshot::Snapshot;
 
@@ -86,49 +80,5 @@ pub fn after_error(snapshot: &Snapshot, options: &Options, program: usize) -> i6
         Some(_) if options.library => NO_VERDICT,
         Some(point) => options.on_error.verdict(point.hook).into(),
         None => 0,
-    }
-}
-
-impl Context<'_> {
-    /// Executes the function that the program is, if it is one; gives its result.
-    pub fn run_exported(&mut self) -> Result<bool> {
-        let points = self.snapshot.points();
-        let Some(Point { place: Place::Function(name), .. }) = points.get(self.target.program) else {
-            return Ok(false);
-        };
-        for (number, handler) in self.snapshot.handlers_of(self.target.program) {
-            self.execution.handler = number;
-            let closure = Closure::of_load_time(self.snapshot, handler.closure).into();
-            let numbers = self.code.function.params[1..].iter().map(|value| Abs::Int(Word::Value(*value)));
-            let arguments = [Abs::Object(Object::Packet)].into_iter().chain(numbers).collect();
-            for arm in self.run_closure(closure, arguments, format!("function '{name}'"))? {
-                self.state = arm.state;
-                self.end_with_number(name, arm.values.first().unwrap_or(&Abs::Nil))?;
-            }
-        }
-        Ok(true)
-    }
-
-    fn end_with_number(&mut self, name: &str, result: &Abs) -> Result<()> {
-        for (state, value) in self.alternatives(result)? {
-            self.state = state;
-            if !self.state.alive() {
-                continue;
-            }
-            match value {
-                Abs::Nil => self.exit(Word::Imm(0)),
-                Abs::Int(number) => self.exit(number),
-                Abs::Bool(chosen) => {
-                    let chosen = self.value(chosen);
-                    self.exit(chosen.into());
-                }
-                other => {
-                    let what = other.message_name();
-                    let message = format!("function '{name}' returned a {what} value, expected an integer");
-                    self.fail(Message::bare(message));
-                }
-            }
-        }
-        Ok(())
     }
 }

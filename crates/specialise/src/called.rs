@@ -1,37 +1,59 @@
-//! The second argument of handlers that C calls with memory of its own: a copy of that memory, in a map.
-//!
-//! A value of the map is laid out as a text of an entry is: how many bytes there are, in 4 bytes, and these.
+//! What programs in C call is executed: functions with integers, and handlers whose second argument is C's memory ([`crate::exported`]).
 
 use crate::context::{Context, Result};
+use crate::exported::memory::{BYTES, MASK, MOST, definition};
 use crate::message::Message;
-use crate::value::{ARGUMENT_SIZE, Str, Word};
-use moonhook_hook::Place;
+use crate::value::{ARGUMENT_SIZE, Abs, Closure, Object, Str, Word};
+use moonhook_hook::{Place, Point};
 use moonhook_ir as ir;
 use moonhook_ir::helper::MAP_LOOKUP_ELEM;
-use moonhook_ir::words::{Address, Branches, Words};
+use moonhook_ir::words::{Address, Branches, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
-/// What C can give at most, in bytes.
-pub const MOST: usize = 256;
-
-/// Where the bytes begin.
-pub const BYTES: i16 = 4;
-
-/// A power of two above [`MOST`]: the verifier takes a mask for the proof that an access is inside.
-const MASK: i64 = 2 * MOST as i64 - 1;
-
-/// Names the slot of the map's key.
+/// Names the slot of the key of the map with C's memory.
 const KEY: u32 = 13;
 
-/// The map: one value for each CPU, longer than a masked offset and the widest access behind it.
-pub fn definition() -> ir::MapDefinition {
-    let value_size = (BYTES as u32 + MASK as u32 + 1 + 8).next_multiple_of(8);
-    ir::MapDefinition {
-        map_type: ir::MapType::PerCpuArray,
-        key_size: 4,
-        value_size,
-        max_entries: 1,
-        flags: 0,
+impl Context<'_> {
+    /// Executes the function that the program is, if it is one; gives its result.
+    pub fn run_exported(&mut self) -> Result<bool> {
+        let points = self.snapshot.points();
+        let Some(Point { place: Place::Function(name), .. }) = points.get(self.target.program) else {
+            return Ok(false);
+        };
+        for (number, handler) in self.snapshot.handlers_of(self.target.program) {
+            self.execution.handler = number;
+            let closure = Closure::of_load_time(self.snapshot, handler.closure).into();
+            let numbers = self.code.function.params[1..].iter().map(|value| Abs::Int(Word::Value(*value)));
+            let arguments = [Abs::Object(Object::Packet)].into_iter().chain(numbers).collect();
+            for arm in self.run_closure(closure, arguments, format!("function '{name}'"))? {
+                self.state = arm.state;
+                self.end_with_number(name, arm.values.first().unwrap_or(&Abs::Nil))?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn end_with_number(&mut self, name: &str, result: &Abs) -> Result<()> {
+        for (state, value) in self.alternatives(result)? {
+            self.state = state;
+            if !self.state.alive() {
+                continue;
+            }
+            match value {
+                Abs::Nil => self.exit(Word::Imm(0)),
+                Abs::Int(number) => self.exit(number),
+                Abs::Bool(chosen) => {
+                    let chosen = self.value(chosen);
+                    self.exit(chosen.into());
+                }
+                other => {
+                    let what = other.message_name();
+                    let message = format!("function '{name}' returned a {what} value, expected an integer");
+                    self.fail(Message::bare(message));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
