@@ -1,6 +1,7 @@
 //! A program's entry: its part of arena memory, the handlers in order, the verdict.
 
 use super::General;
+use super::exported::put_arguments;
 use super::program::Accessed;
 use super::random;
 use moonhook_hook::{Hook, Place};
@@ -31,7 +32,7 @@ struct Memory {
 }
 
 /// Subprograms of the program's own.
-struct Parts {
+pub struct Parts {
     report: Option<ir::FunctionId>,
     prepare: Option<ir::FunctionId>,
     count: Option<ir::FunctionId>,
@@ -112,23 +113,6 @@ impl General<'_> {
         Ok(Outcome::Module(Box::new(self.module)))
     }
 
-    /// By program, the text with which errors about its result begin, if it is a function of a library.
-    fn called(&mut self) -> Vec<Option<u64>> {
-        let points = self.functions.snapshot.points().into_iter();
-        let texts: Vec<Option<u64>> = points
-            .map(|point| match point.place {
-                Place::Function(name) => {
-                    Some(self.image.text(format!("function '{name}' returned a ").as_bytes()))
-                }
-                _ => None,
-            })
-            .collect();
-        if texts.iter().any(Option::is_some) {
-            self.routine("exported_result");
-        }
-        texts
-    }
-
     fn parts(&mut self, program: usize) -> Parts {
         self.program = program;
         let count = if self.options.count_verdicts { self.count_verdict() } else { None };
@@ -167,11 +151,6 @@ impl General<'_> {
             self.place(id, function);
             id
         }))
-    }
-
-    /// The program whose functions are also those of the one with that number.
-    pub fn representative(&self, program: usize) -> usize {
-        exported::representative(self.functions.snapshot, self.options, program)
     }
 
     /// The hook of the program whose code is being made.
@@ -357,46 +336,11 @@ impl General<'_> {
         let start = self.routine("start_handler");
         let address = code.load(state, L_SELF);
         let object = code.constant(if self.hook().is_trace() { OBJECT_EVENT } else { OBJECT_PACKET });
-        let numbers: Vec<Value> = code.function.params[1..].to_vec();
-        if !numbers.is_empty() {
-            let stack = code.load(state, L_STACK);
-            let stack = code.arena(stack);
-            for (index, number) in numbers.iter().enumerate() {
-                let place = 32 + 16 * index as i64;
-                code.store_constant(stack, place, TAG_INT);
-                code.store(stack, place + 8, *number);
-            }
-        }
-        let count = if is_function { 1 + numbers.len() as i64 } else { 0 };
+        let numbers = put_arguments(code, state);
+        let count = if is_function { 1 + numbers } else { 0 };
         let count = code.constant(count);
         let status = code.call(start, &[address, closure, object, count]);
         code.jump(head, &[status]);
-    }
-
-    /// A function of a library has ended: its result, or what says that there is none.
-    fn take_result(
-        &mut self,
-        code: &mut Builder,
-        state: Value,
-        status: Value,
-        (called, exit): (u64, ir::Block),
-        parts: &Parts,
-    ) {
-        let (failed, _) = code.cold_block(0);
-        code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
-        if !self.functions.snapshot.objects.is_empty() {
-            leave_decided(code, state, exit, Some(exported::FAILED));
-        }
-        let called = code.constant(called as i64);
-        let (address, routine) = (code.load(state, L_SELF), self.routine("exported_result"));
-        let status = code.call(routine, &[address, called]);
-        code.leave_if(CompareOp::Ne, status, 0, failed, &[]);
-        let stack = code.load(state, L_STACK);
-        let stack = code.arena(stack);
-        let number = code.load(stack, 8);
-        code.jump(exit, &[number]);
-        code.block = failed;
-        self.report_failure(code, state, exit, parts);
     }
 
     /// The handler has ended: its verdict, or the one for errors. Those of tracepoints have none.
@@ -443,7 +387,7 @@ impl General<'_> {
     }
 
     /// Ends the program with the error that was raised.
-    fn report_failure(&mut self, code: &mut Builder, state: Value, exit: ir::Block, parts: &Parts) {
+    pub fn report_failure(&mut self, code: &mut Builder, state: Value, exit: ir::Block, parts: &Parts) {
         let routine = self.routine("error_text");
         let address = code.load(state, L_SELF);
         code.call(routine, &[address]);
@@ -496,7 +440,7 @@ impl General<'_> {
 }
 
 /// Ends the program with the verdict by which a function of a C object has ended the packet, if one has; or with `instead`.
-fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block, instead: Option<i64>) {
+pub fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block, instead: Option<i64>) {
     let (decided, _) = code.cold_block(0);
     let verdict = code.load(state, L_DECIDED);
     code.leave_if(CompareOp::Ne, verdict, 0, decided, &[]);

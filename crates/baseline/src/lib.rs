@@ -12,6 +12,7 @@ mod compact;
 mod computed;
 mod counts;
 mod entry;
+mod exported;
 mod functions;
 mod heap;
 mod image;

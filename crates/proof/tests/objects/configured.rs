@@ -212,12 +212,12 @@ fn arguments_are_counted_as_they_are_written() -> Result<(), ProofError> {
     let begin =
         "local m, two = require 'bpf'.object 'meter.bpf.o', require 'eclat'.chain('f.eclat', 'two')\n";
     for (call, message) in [
-        ("two(pkt, 3)", "bad argument #3 to 'two' (integer expected, got nil)"),
+        ("two(pkt, 3)", "bad argument #3 to 'two' (number expected, got nil)"),
         ("two(nil, 3, 4)", "bad argument #1 to 'two' (packet expected, got nil)"),
-        ("two(pkt, {}, 3)", "bad argument #2 to 'two' (integer expected, got table)"),
-        ("m.count(pkt)", "bad argument #2 to 'count' (integer expected, got nil)"),
+        ("two(pkt, {}, 3)", "bad argument #2 to 'two' (number expected, got table)"),
+        ("m.count(pkt)", "bad argument #2 to 'count' (number expected, got nil)"),
         ("m.count(3, 1)", "bad argument #1 to 'count' (packet expected, got number)"),
-        ("m.even(nil)", "bad argument #1 to 'even' (integer expected, got nil)"),
+        ("m.even(nil)", "bad argument #1 to 'even' (number expected, got nil)"),
     ] {
         let text = format!("{begin}require 'xdp'.attach(function(pkt)\n  print({call})\nend)\n");
         std::fs::write(folder.path("a.lua"), text).expect("there is room");
