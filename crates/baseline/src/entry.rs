@@ -4,7 +4,7 @@ use super::General;
 use super::exported::put_arguments;
 use super::program::Accessed;
 use super::random;
-use moonhook_hook::{Hook, Place};
+use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::helper;

@@ -15,7 +15,7 @@ fn broken_objects_end_in_an_error_or_in_a_program() {
     let whole = std::fs::read(&object).expect("it was compiled");
     let types = types_in(&whole);
     let mut random = Random::new(host::setting("MOONHOOK_FUZZ_SEED", 3));
-    let (mut refused, mut compiled) = (0, 0);
+    let (mut refused, mut compiled, mut large) = (0, 0, 0);
     for number in 0..host::setting("MOONHOOK_FUZZ_OBJECTS", 300) {
         let mut bytes = whole.clone();
         for _ in 0..=random.below(6) {
@@ -46,12 +46,16 @@ fn broken_objects_end_in_an_error_or_in_a_program() {
             Ok(()) => compiled += 1,
             Err(error) => {
                 let diagnostic = error.diagnostic();
-                assert_ne!(diagnostic.code, "MH0505", "{number}: {}", diagnostic.render(false));
+                // Types that have very many parts make code that is too large, and no wrong code.
+                let is_large = diagnostic.message.contains("program is too large");
+                assert!(diagnostic.code != "MH0505" || is_large, "{number}: {}", diagnostic.render(false));
+                large += usize::from(is_large);
                 refused += 1;
             }
         }
     }
-    println!("{refused} refused, {compiled} compiled");
+    println!("{refused} refused, {large} of them as too large, {compiled} compiled");
+    assert!(10 * large <= refused + compiled, "{large} are too large");
     assert!(refused > 0 && compiled > 0, "{refused} refused, {compiled} compiled");
 }
 
