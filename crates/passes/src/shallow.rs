@@ -19,8 +19,10 @@ fn too_deep(module: &Module, most: usize) -> Option<(usize, usize)> {
     let depths = depths(module, &callees)?;
     let is_last = |callee: &usize| callees[*callee].is_empty() && module.functions[*callee].given.is_none();
     let of = |(caller, depth): (usize, &usize)| {
-        let callee = callees[caller].iter().copied().find(is_last)?;
-        (*depth >= most && calls(&module.functions[caller], callee)).then_some((caller, callee))
+        // One whose address is told can be the first of them.
+        let is_one = |callee: &usize| is_last(callee) && calls(&module.functions[caller], *callee);
+        let callee = callees[caller].iter().copied().filter(|_| *depth >= most).find(is_one)?;
+        Some((caller, callee))
     };
     depths.iter().enumerate().find_map(of)
 }

@@ -45,12 +45,12 @@ pub fn parameters(snapshot: &Snapshot, program: usize) -> usize {
 }
 
 /// The first program that has the same code of functions and the same memory: itself, but in a library, where one program at a time calls
-/// functions of one hook. Those whose second argument C gives have other code.
+/// functions of one hook, unless others can come in between. Those whose second argument C gives have other code.
 pub fn representative(snapshot: &Snapshot, options: &Options, program: usize) -> usize {
     let points = snapshot.points();
     let kind = |point: &Point| (point.hook, point.place == Place::Called);
     match points.get(program) {
-        Some(point) if options.library && !point.hook.is_interrupted => {
+        Some(point) if options.library && point.hook.levels(options.clones) == 1 => {
             points.iter().position(|other| kind(other) == kind(point)).unwrap_or(program)
         }
         _ => program,
