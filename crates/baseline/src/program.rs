@@ -174,7 +174,7 @@ impl General<'_> {
     fn start_module(&mut self) {
         let sources = self.functions.snapshot.sources.iter();
         self.module.sources =
-            sources.map(|s| ir::SourceFile { name: s.name.clone(), text: s.text.clone() }).collect();
+            sources.map(|s| ir::SourceFile { name: s.name.clone(), text: s.text().to_string() }).collect();
         moonhook_specialise::object_maps::add_maps(self.functions.snapshot, &mut self.module);
     }
 

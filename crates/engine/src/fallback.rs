@@ -201,7 +201,7 @@ fn with_line((error, module): Failed, snapshot: &Snapshot) -> EngineError {
 fn first_handler(snapshot: &Snapshot) -> Option<Place> {
     let prototype = snapshot.prototype(snapshot.closure(snapshot.handlers.first()?.closure).prototype);
     let (source, line) = (snapshot.source(prototype.source?), prototype.line_defined);
-    let text = source.text.lines().nth((line as usize).checked_sub(1)?).unwrap_or_default().to_string();
+    let text = source.line(line).to_string();
     Some(Place { file: source.name.clone(), line, text, name: None })
 }
 

@@ -62,7 +62,7 @@ impl Chains {
     ) {
         let mut known = self.0.borrow_mut();
         let script = Arc::clone(script);
-        known.sources.push(Source { name: script.file.clone(), text });
+        known.sources.push(Source::new(script.file.clone(), text));
         known.scripts.push(LoadedScript { script, programs: programs.into(), functions, maps: maps.into() });
     }
 
@@ -79,7 +79,7 @@ impl Chains {
 
     /// Adds a text that functions are of.
     pub fn add_source(&self, name: &str, text: &str) {
-        self.0.borrow_mut().sources.push(Source { name: name.into(), text: text.into() });
+        self.0.borrow_mut().sources.push(Source::new(name, text));
     }
 
     fn loaded(&self, script: &Arc<Script>) -> Option<LoadedScript> {
@@ -183,7 +183,12 @@ impl Chains {
 
     /// The text of that name that chains or functions of objects are of.
     pub fn text_of(&self, name: &str) -> Option<String> {
-        self.0.borrow().sources.iter().find(|source| source.name == name).map(|source| source.text.clone())
+        self.0
+            .borrow()
+            .sources
+            .iter()
+            .find(|source| source.name == name)
+            .map(|source| source.text().to_string())
     }
 
     /// Keeps what is wrong with a script; gives the message that a function raises.
@@ -257,5 +262,5 @@ fn sources(object: &Object) -> Vec<Source> {
         let line = |number: u32| lines.get(&number).copied().unwrap_or_default();
         (1..=last).flat_map(|number| [line(number), "\n"]).collect::<String>()
     };
-    files.iter().map(|(name, lines)| Source { name: name.to_string(), text: text(lines) }).collect()
+    files.iter().map(|(name, lines)| Source::new(*name, text(lines))).collect()
 }

@@ -57,7 +57,7 @@ impl Files {
     pub fn chunk(&self, lua: &Lua, path: &Path, mut content: Vec<u8>, env: Value) -> mlua::Result<Function> {
         blank_first_comment(&mut content);
         let name = path.to_string_lossy().into_owned();
-        self.note_source(Source { name: name.clone(), text: String::from_utf8_lossy(&content).into_owned() });
+        self.note_source(Source::new(name.clone(), String::from_utf8_lossy(&content)));
         let function = compile(lua, &name, &content).map_err(|error| match is_nested(&error) {
             true => nested_too_deeply(lua, &name, &content),
             false => error,

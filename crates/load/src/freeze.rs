@@ -331,11 +331,11 @@ impl Freezer<'_> {
         let shown = String::from_utf8_lossy(&name).into_owned();
         let source = match shown.as_bytes().first() {
             Some(b'@') => {
-                let name = shown[1..].to_owned();
-                Source { text: (self.texts)(&name).unwrap_or_default(), name }
+                let name = &shown[1..];
+                Source::new(name, (self.texts)(name).unwrap_or_default())
             }
-            Some(b'=') => Source { name: shown[1..].to_owned(), text: String::new() },
-            _ => Source { name: crate::locate::text_chunk_name(&shown), text: shown },
+            Some(b'=') => Source::new(&shown[1..], ""),
+            _ => Source::new(crate::locate::text_chunk_name(&shown), shown),
         };
         let id = SourceId(self.known.snapshot.sources.len() as u32);
         self.known.snapshot.sources.push(source);

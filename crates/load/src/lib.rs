@@ -249,7 +249,7 @@ pub fn load_with_contents(
         let text_of = |name: &str| {
             let file = sources.iter().find(|source| source.name == name);
             let of_others = || registry.flows.text_of(name).or_else(|| registry.chains.text_of(name));
-            file.map(|source| source.text.clone()).or_else(of_others)
+            file.map(|source| source.text().to_string()).or_else(of_others)
         };
         let script = shown.join(" ");
         let mut known = freeze::freeze(

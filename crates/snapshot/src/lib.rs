@@ -20,6 +20,7 @@ mod opcode;
 pub mod operation;
 mod owners;
 pub mod same_word;
+mod source;
 mod table;
 mod traced;
 
@@ -38,6 +39,7 @@ pub use linked::{
 };
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
+pub use source::Source;
 pub use traced::Traced;
 
 macro_rules! id {
@@ -227,21 +229,6 @@ pub struct LocalVariable {
     pub name: String,
     pub start_pc: u32,
     pub end_pc: u32,
-}
-
-/// A file of Lua text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Source {
-    /// As it stands in messages: the script's path as given, a module's path as found.
-    pub name: String,
-    pub text: String,
-}
-
-impl Source {
-    /// Line `line` (from 1) without its line end; empty when there is none.
-    pub fn line(&self, line: u32) -> &str {
-        (line as usize).checked_sub(1).and_then(|index| self.text.lines().nth(index)).unwrap_or("")
-    }
 }
 
 /// A file's name as it stands in messages: names of 60 bytes and more lose their beginning (`lobject.c`, `luaO_chunkid`,

@@ -36,7 +36,7 @@ impl Output {
     pub fn of_script(snapshot: &Snapshot) -> ir::Module {
         let source = |source: &moonhook_snapshot::Source| ir::SourceFile {
             name: source.name.clone(),
-            text: source.text.clone(),
+            text: source.text().to_string(),
         };
         let sources = snapshot.sources.iter().map(source).collect();
         let mut module = ir::Module { sources, ..ir::Module::default() };

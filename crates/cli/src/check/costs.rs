@@ -152,7 +152,7 @@ impl<'a> Sources<'a> {
             }
             lines[own].fill(Some(index));
         }
-        let texts = snapshot.sources.iter().map(|source| source.text.lines().collect()).collect();
+        let texts = snapshot.sources.iter().map(|source| source.text().lines().collect()).collect();
         Sources { texts, innermost: lines }
     }
 
@@ -259,7 +259,7 @@ mod tests {
         };
         let text = "function f()\n\n  local function g()\n  end\nend\n".to_string();
         let snapshot = Snapshot {
-            sources: vec![Source { name: "x.lua".to_string(), text }],
+            sources: vec![Source::new("x.lua", text)],
             prototypes: vec![prototype(1, 5), prototype(3, 4)],
             ..Default::default()
         };
