@@ -8,13 +8,11 @@
 
 use crate::assemble::{CodeBlock, CodeWord, End};
 use crate::dead_spills::Loops;
-use crate::isa::{self, Source, Word, class};
+use crate::isa::{self, Source};
+use crate::registers::{Registers, bit, written};
 
 /// r1 to r5.
 const ARGUMENTS: std::ops::RangeInclusive<u8> = 1..=5;
-
-/// A set of registers: bit n stands for register n.
-type Registers = u16;
 
 /// The function has `params` parameters, from r1 on.
 pub fn refill(params: usize, blocks: &mut [CodeBlock]) {
@@ -40,19 +38,6 @@ pub fn refill(params: usize, blocks: &mut [CodeBlock]) {
     }
 }
 
-fn bit(register: u8) -> Registers {
-    1 << register
-}
-
-fn is_call(word: &Word) -> bool {
-    word.class() == class::JMP && word.code == isa::call_helper(0).code
-}
-
-/// The registers that a word writes, but for calls.
-fn written(word: &Word) -> Option<u8> {
-    matches!(word.class(), class::LDX | class::LD | class::ALU | class::ALU64).then_some(word.dst)
-}
-
 /// What a block does to argument registers.
 struct Effect {
     /// Have a value at its end that it gave them.
@@ -65,12 +50,12 @@ impl Effect {
     fn of(block: &CodeBlock) -> Effect {
         let mut effect = Effect { set: 0, lost: 0 };
         for CodeWord { word, .. } in &block.words {
-            if is_call(word) {
-                effect = Effect { set: 0, lost: ARGUMENTS.fold(0, |all, register| all | bit(register)) };
-            } else if let Some(register) = written(word).filter(|register| ARGUMENTS.contains(register)) {
-                effect.set |= bit(register);
-                effect.lost &= !bit(register);
-            }
+            let arguments = ARGUMENTS.fold(0, |all, register| all | bit(register));
+            let written = written(word) & arguments;
+            effect = match word.is_call() {
+                true => Effect { set: 0, lost: arguments },
+                false => Effect { set: effect.set | written, lost: effect.lost & !written },
+            };
         }
         effect
     }
@@ -98,6 +83,7 @@ fn held_at_end(params: usize, blocks: &[CodeBlock], loops: &Loops) -> Vec<Regist
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Word;
     use moonhook_ir::Loc;
 
     fn block(words: &[Word], end: End) -> CodeBlock {

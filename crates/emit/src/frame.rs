@@ -43,6 +43,12 @@ impl SlotOffsets {
         })
     }
 
+    /// The bytes of each slot. Spilled registers below them have no addresses.
+    pub fn parts(&self) -> Vec<std::ops::Range<i32>> {
+        let ends = [0].into_iter().chain(self.offsets.iter().copied());
+        self.offsets.iter().zip(ends).map(|(start, end)| *start..end).collect()
+    }
+
     /// Whether so many spilled registers can be told apart while code is made.
     pub fn check_reach(&self, spills: usize) -> Result<(), EmitError> {
         let size = self.bytes_with(spills);

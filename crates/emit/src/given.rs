@@ -42,7 +42,7 @@ pub fn code(function: &str, given: &Given) -> Result<Code, EmitError> {
     }
     crate::check_size(function, words.len())?;
     let (stack, _) = stack(&words);
-    Ok(Code { words, offset: 0, stack })
+    Ok(Code { words, offset: 0, stack, parts: std::iter::once(-(stack as i32)..0).collect() })
 }
 
 /// The code with ends in the place of the calls in `starts`; its other ends give no number that one of these gives. What follows stays reached, as far as the kernel sees before it looks at values

@@ -4,13 +4,15 @@
 //! the caller's, registers that the caller needs are others or are kept in the frame, and what returns jumps to the end.
 
 use crate::assemble::{CodeWord, Reference};
+use crate::cleanup;
 use crate::frame::MAX_STACK;
 use crate::given;
 use crate::isa::{self, Source, Word, class};
 use crate::lines::{Lines, jump_of};
 use crate::program::Code;
-use crate::saved::{Registers, SAVED, bit, live, written};
+use crate::registers::{Registers, SAVED, bit, live, written};
 use moonhook_ir::{FunctionId, Module, Size};
+use std::ops::Range;
 
 /// Slots of a function that is put in the place of each of its calls, at most.
 const SMALL: usize = 200;
@@ -33,13 +35,13 @@ pub fn run(module: &Module, codes: &mut [Code]) {
             is_given[callee] && callee != index && words.len() <= limit && can_move(words)
         };
         if let Some(code) = expanded(&codes[index], codes, is_meant) {
-            codes[index] = code;
+            codes[index] = cleanup::run(&code).unwrap_or(code);
         }
     }
     let calls = count_calls(codes);
     for (index, code) in codes.iter_mut().enumerate() {
         if is_given[index] && calls[index] == 0 {
-            *code = Code { words: Vec::new(), offset: 0, stack: 0 };
+            *code = Code { words: Vec::new(), offset: 0, stack: 0, parts: Vec::new() };
         }
     }
 }
@@ -109,6 +111,7 @@ fn expanded(code: &Code, codes: &[Code], is_meant: impl Fn(usize) -> bool) -> Op
     let own = std::mem::take(&mut lines.items);
     let (above, mut stack) = (code.stack.next_multiple_of(8), code.stack);
     let mut size = own.len();
+    let mut parts = code.parts.clone();
     for (index, item) in own.into_iter().enumerate() {
         let callee = meant(&item.word).map(|callee| &codes[callee]);
         let fits = |callee: &&Code| {
@@ -119,12 +122,13 @@ fn expanded(code: &Code, codes: &[Code], is_meant: impl Fn(usize) -> bool) -> Op
             Some(callee) => {
                 let site = Site { above, needed: live[index], call: &item.word };
                 size += callee.words.len();
+                parts.extend(site.parts(callee));
                 stack = stack.max(above + site.put(&mut lines, callee, item.id));
             }
             None => lines.items.push(item),
         }
     }
-    Some(Code { words: lines.join()?, offset: 0, stack })
+    Some(Code { words: lines.join()?, offset: 0, stack, parts })
 }
 
 /// A call that a function takes the place of.
@@ -163,6 +167,12 @@ impl Site<'_> {
             lines.add(around(isa::load(Size::B8, false, *register, isa::FRAME, slot(number))));
         }
         callee.stack + 8 * kept.len() as u32
+    }
+
+    /// The parts of the function's frame, in the caller's.
+    fn parts(&self, callee: &Code) -> impl Iterator<Item = Range<i32>> {
+        let above = self.above as i32;
+        callee.parts.iter().map(move |part| part.start - above..part.end - above)
     }
 
     /// Names for the registers that a function uses: those that the caller does not need, as far as there are any. The others are kept.

@@ -10,6 +10,7 @@ mod arguments;
 mod assemble;
 mod btf;
 mod caller_saves;
+mod cleanup;
 mod clobbered;
 mod dead_spills;
 mod describe;
@@ -29,7 +30,7 @@ mod order;
 mod packet;
 mod program;
 mod raw;
-mod saved;
+mod registers;
 mod select;
 mod shared_slots;
 mod text;
@@ -218,7 +219,7 @@ fn compile_with(
     clobbered::refill(function.params.len(), &mut blocks);
     let words = jumps::join(&blocks);
     check_size(&function.name, words.len())?;
-    Ok(Code { words, offset: 0, stack })
+    Ok(Code { words, offset: 0, stack, parts: slots.parts() })
 }
 
 fn check_size(function: &str, instructions: usize) -> Result<(), EmitError> {

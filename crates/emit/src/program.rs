@@ -18,6 +18,8 @@ pub struct Code {
     pub offset: u32,
     /// The size of its stack frame in bytes.
     pub stack: u32,
+    /// Bytes of the frame, relative to the frame pointer, that have addresses: one of an address in it is used for bytes of that part only.
+    pub parts: Vec<std::ops::Range<i32>>,
 }
 
 impl Code {

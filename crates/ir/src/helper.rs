@@ -140,40 +140,47 @@ pub enum Effect {
 /// What a helper does with memory.
 struct Row {
     id: u32,
+    /// How many arguments it takes.
+    arguments: u8,
     effect: Effect,
     /// It reads the memory that it is given addresses of, and does not keep those.
     reads: bool,
 }
 
-const fn row(id: u32, effect: Effect, reads: bool) -> Row {
-    Row { id, effect, reads }
+const fn row(id: u32, arguments: u8, effect: Effect, reads: bool) -> Row {
+    Row { id, arguments, effect, reads }
 }
 
 const HELPERS: &[Row] = &[
-    row(MAP_LOOKUP_ELEM, Effect::Nothing, true),
-    row(MAP_UPDATE_ELEM, Effect::Maps, true),
-    row(MAP_DELETE_ELEM, Effect::Maps, true),
-    row(KTIME_GET_NS, Effect::Nothing, false),
-    row(GET_PRANDOM_U32, Effect::Nothing, false),
-    row(GET_SMP_PROCESSOR_ID, Effect::Nothing, false),
-    row(RINGBUF_OUTPUT, Effect::Maps, true),
-    row(GET_CURRENT_PID_TGID, Effect::Nothing, false),
-    row(GET_CURRENT_UID_GID, Effect::Nothing, false),
-    row(GET_CURRENT_TASK, Effect::Nothing, false),
+    row(MAP_LOOKUP_ELEM, 2, Effect::Nothing, true),
+    row(MAP_UPDATE_ELEM, 4, Effect::Maps, true),
+    row(MAP_DELETE_ELEM, 2, Effect::Maps, true),
+    row(KTIME_GET_NS, 0, Effect::Nothing, false),
+    row(GET_PRANDOM_U32, 0, Effect::Nothing, false),
+    row(GET_SMP_PROCESSOR_ID, 0, Effect::Nothing, false),
+    row(RINGBUF_OUTPUT, 4, Effect::Maps, true),
+    row(GET_CURRENT_PID_TGID, 0, Effect::Nothing, false),
+    row(GET_CURRENT_UID_GID, 0, Effect::Nothing, false),
+    row(GET_CURRENT_TASK, 0, Effect::Nothing, false),
     // What they note for the packet is none of the program's memory, but they cannot be left out.
-    row(REDIRECT, Effect::Maps, false),
-    row(REDIRECT_MAP, Effect::Maps, false),
-    row(REDIRECT_NEIGH, Effect::Maps, false),
-    row(REDIRECT_PEER, Effect::Maps, false),
-    row(KTIME_GET_TAI_NS, Effect::Nothing, false),
-    row(CONNECTION_RELEASE, Effect::Maps, false),
-    row(READ_ONLY_CAST, Effect::Nothing, false),
+    row(REDIRECT, 2, Effect::Maps, false),
+    row(REDIRECT_MAP, 3, Effect::Maps, false),
+    row(REDIRECT_NEIGH, 4, Effect::Maps, false),
+    row(REDIRECT_PEER, 2, Effect::Maps, false),
+    row(KTIME_GET_TAI_NS, 0, Effect::Nothing, false),
+    row(CONNECTION_RELEASE, 1, Effect::Maps, false),
+    row(READ_ONLY_CAST, 2, Effect::Nothing, false),
     // The functions that it calls write values of maps only.
-    row(FOR_EACH_MAP_ELEM, Effect::Maps, false),
+    row(FOR_EACH_MAP_ELEM, 4, Effect::Maps, false),
 ];
 
 fn find(id: u32) -> Option<&'static Row> {
     HELPERS.iter().find(|helper| helper.id == id)
+}
+
+/// How many arguments a helper takes, if that is known.
+pub fn arguments(id: u32) -> Option<u8> {
+    find(id).map(|helper| helper.arguments)
 }
 
 /// What a call of the helper can change.

@@ -1,4 +1,4 @@
-//! Registers that calls keep, r6 to r9: which ones code still needs, and which ones it uses.
+//! Which registers words read and write, and which ones code still needs.
 
 use crate::assemble::CodeWord;
 use crate::isa::{self, SOURCE_REGISTER, Word, class};
@@ -7,39 +7,46 @@ use crate::lines::jump_of;
 /// A set of registers: bit n stands for register n.
 pub type Registers = u16;
 
+/// Those that calls keep.
 pub const SAVED: [u8; 4] = [6, 7, 8, 9];
 
+/// r0 to r5: a call leaves nothing in them but its result.
+const OF_CALLS: Registers = 0b11_1111;
+
 pub fn bit(register: u8) -> Registers {
-    1 << register
+    1 << (register & 0xf)
 }
 
-/// The registers among them that a word gives a value.
+/// The registers that a word gives a value, or takes it from. Of an instruction with two words it is the first one that does.
 pub fn written(word: &Word) -> Registers {
-    let register = match word.class() {
-        class::LDX | class::LD | class::ALU | class::ALU64 => word.dst,
-        // An atomic operation that fetches what was there.
-        class::STX if word.is_fetching() => word.src,
-        _ => return 0,
-    };
-    saved(register)
-}
-
-/// The registers among them that a word reads.
-pub fn read(word: &Word) -> Registers {
-    let source = if word.code & SOURCE_REGISTER != 0 { saved(word.src) } else { 0 };
     match word.class() {
-        class::ALU | class::ALU64 if word.is_mov() => source,
-        class::ALU | class::ALU64 => source | saved(word.dst),
-        class::JMP | class::JMP32 if jump_of(word).is_some() => source | saved(word.dst),
-        class::LDX => saved(word.src),
-        class::ST => saved(word.dst),
-        class::STX => saved(word.dst) | saved(word.src),
+        class::LDX | class::ALU | class::ALU64 => bit(word.dst),
+        class::LD if word.is_wide() => bit(word.dst),
+        class::LD => OF_CALLS * Registers::from(word.is_legacy()),
+        // An atomic operation that fetches what was there.
+        class::STX if word.is_exchange() => bit(0),
+        class::STX if word.is_fetching() => bit(word.src),
+        class::JMP if word.is_call() => OF_CALLS,
         _ => 0,
     }
 }
 
-fn saved(register: u8) -> Registers {
-    if SAVED.contains(&register) { bit(register) } else { 0 }
+/// The registers that a word reads. Of calls it is all that they may take.
+pub fn read(word: &Word) -> Registers {
+    let source = if word.code & SOURCE_REGISTER != 0 { bit(word.src) } else { 0 };
+    match word.class() {
+        class::ALU | class::ALU64 if word.is_mov() => source,
+        class::ALU64 | class::ALU if word.is_swap() => bit(word.dst),
+        class::ALU | class::ALU64 => source | bit(word.dst),
+        class::JMP if word.is_call() => OF_CALLS & !bit(0),
+        class::JMP | class::JMP32 if jump_of(word).is_some() => source | bit(word.dst),
+        class::JMP if *word == isa::exit() => bit(0),
+        class::LDX => bit(word.src),
+        class::ST => bit(word.dst),
+        class::STX => bit(word.dst) | bit(word.src) | (bit(0) * Registers::from(word.is_exchange())),
+        class::LD if word.is_legacy() => bit(6) | source,
+        _ => 0,
+    }
 }
 
 /// By word, the registers that are needed when it is reached.
@@ -104,5 +111,7 @@ mod tests {
         let add = |fetch| isa::atomic((AtomicOp::Add, Size::B8), 6, 0, 7, fetch);
         assert_eq!(read(&add(false)), bit(6) | bit(7));
         assert_eq!((written(&add(false)), written(&add(true))), (0, bit(7)));
+        let exchange = Word { imm: 0xf1, ..add(true) };
+        assert_eq!((written(&exchange), read(&exchange)), (bit(0), bit(0) | bit(6) | bit(7)));
     }
 }
