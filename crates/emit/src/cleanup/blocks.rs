@@ -60,7 +60,7 @@ impl Graph {
     }
 
     /// The numbers of the blocks that may follow.
-    pub fn successors(&self, block: usize) -> impl Iterator<Item = usize> + use<> {
+    pub fn successors(&self, block: usize) -> impl Iterator<Item = usize> + Clone + use<> {
         let (first, second) = match self.blocks[block].end {
             End::Return => (None, None),
             End::Jump(to) => (Some(to), None),
@@ -112,15 +112,47 @@ impl Graph {
         lines.join()
     }
 
-    /// The blocks that are reached, in their order; but one that only one block jumps to comes behind it.
-    fn order(&self) -> Vec<usize> {
+    /// Joins blocks with those that only they jump to.
+    pub fn merge(&mut self) {
+        let mut counts = self.counts();
+        counts[0] += 1;
+        for block in 0..self.blocks.len() {
+            while let End::Jump(to) = self.blocks[block].end
+                && to != block
+                && counts[block] > 0
+                && counts[to] == 1
+            {
+                let Block { words, end, last } = self.blocks[to].clone();
+                counts[to] = 0;
+                let first = &mut self.blocks[block];
+                first.words.extend(words);
+                (first.end, first.last) = (end, last);
+            }
+        }
+    }
+
+    /// By block, how many ways lead to it from blocks that are reached.
+    fn counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.blocks.len()];
-        let entry = self.resolved(0);
-        let mut work = vec![entry];
-        counts[entry] += 1;
+        let mut is_reached = vec![false; self.blocks.len()];
+        let mut work = vec![0];
         while let Some(block) = work.pop() {
-            for to in self.successors(block) {
-                let to = self.resolved(to);
+            if !std::mem::replace(&mut is_reached[block], true) {
+                work.extend(self.successors(block).inspect(|to| counts[*to] += 1));
+            }
+        }
+        counts
+    }
+
+    /// The blocks that are reached, in their order; but one that only one block leads to comes behind that one, unless what that one goes on
+    /// with is next.
+    fn order(&self) -> Vec<usize> {
+        let entry = self.resolved(0);
+        let mut counts = vec![0; self.blocks.len()];
+        counts[entry] += 1;
+        let mut work = vec![entry];
+        while let Some(block) = work.pop() {
+            for to in self.successors(block).map(|to| self.resolved(to)) {
                 counts[to] += 1;
                 if counts[to] == 1 {
                     work.push(to);
@@ -128,14 +160,19 @@ impl Graph {
             }
         }
         let (mut order, mut is_placed) = (Vec::new(), vec![false; self.blocks.len()]);
-        let reached = (0..self.blocks.len()).filter(|block| counts[*block] > 0);
-        for first in [entry].into_iter().chain(reached) {
+        let reached: Vec<usize> = (0..self.blocks.len()).filter(|block| counts[*block] > 0).collect();
+        for (position, first) in [entry].into_iter().chain(reached.iter().copied()).enumerate() {
             let mut block = first;
             while !std::mem::replace(&mut is_placed[block], true) {
                 order.push(block);
-                match self.blocks[block].end {
-                    End::Jump(to) if counts[self.resolved(to)] == 1 => block = self.resolved(to),
-                    _ => break,
+                let next = reached.iter().skip(position).find(|next| !is_placed[**next]);
+                let mut followers = self.successors(block).map(|to| self.resolved(to));
+                if followers.clone().next().is_some_and(|to| Some(&to) == next) {
+                    break;
+                }
+                match followers.find(|to| counts[*to] == 1 && !is_placed[*to]) {
+                    Some(to) => block = to,
+                    None => break,
                 }
             }
         }

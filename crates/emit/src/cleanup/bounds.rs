@@ -49,6 +49,14 @@ impl Value {
         Value::Number(Bounds::up_to(most))
     }
 
+    /// Bytes from the frame pointer, of an address of the frame.
+    pub fn frame(self) -> Option<i32> {
+        match self {
+            Value::Frame(offset) => Some(offset),
+            _ => None,
+        }
+    }
+
     pub fn known(self) -> Option<u64> {
         self.bounds().known()
     }

@@ -1,8 +1,8 @@
 //! What nobody reads is not computed, and not stored.
 
 use super::blocks::{Block, End, Graph};
-use super::parts::{Bytes, PartSet, Parts, arguments};
-use super::state::{State, of_address};
+use super::parts::{Bytes, PartSet, Parts, arguments, reached};
+use super::state::State;
 use super::values::Values;
 use crate::assemble::CodeWord;
 use crate::frame::MAX_STACK;
@@ -40,18 +40,14 @@ impl Needed {
     fn has(&self, bytes: Bytes) -> bool {
         Needed::each(bytes).any(|(word, bit)| self.bytes[word] & bit != 0)
     }
-
-    fn add_parts(&mut self, set: PartSet, parts: &Parts) {
-        parts.bytes(set).for_each(|bytes| self.add(bytes));
-    }
 }
 
 /// What a word does with the frame.
 #[derive(Clone)]
 enum Access {
     None,
-    /// Reads and writes bytes of these parts, nobody knows which.
-    Parts(PartSet),
+    /// Reads and writes some of these bytes, nobody knows which.
+    Some(Vec<Bytes>),
     Load(Bytes),
     Store(Bytes),
     /// Reads what it writes.
@@ -69,7 +65,7 @@ pub fn run(graph: &mut Graph, values: &Values, parts: &Parts) -> bool {
         is_changed = false;
         for block in (0..graph.blocks.len()).rev() {
             let mut here = at_end(graph, block, &needed);
-            backwards(&graph.blocks[block], &accesses[block], parts, keeps_zeros, &mut here, |_| {});
+            backwards(&graph.blocks[block], &accesses[block], keeps_zeros, &mut here, |_| {});
             is_changed |= needed[block] != here;
             needed[block] = here;
         }
@@ -78,7 +74,7 @@ pub fn run(graph: &mut Graph, values: &Values, parts: &Parts) -> bool {
     for (block, accesses) in accesses.iter().enumerate() {
         let mut here = at_end(graph, block, &needed);
         let mut dead = vec![false; graph.blocks[block].words.len()];
-        backwards(&graph.blocks[block], accesses, parts, keeps_zeros, &mut here, |index| dead[index] = true);
+        backwards(&graph.blocks[block], accesses, keeps_zeros, &mut here, |index| dead[index] = true);
         is_less |= dead.contains(&true);
         let mut dead = dead.iter();
         graph.blocks[block].words.retain(|_| dead.next() == Some(&false));
@@ -99,15 +95,16 @@ fn access(word: &Word, state: &State, escaped: PartSet, parts: &Parts) -> Access
     let is_atomic = word.class() == class::STX && !word.is_plain_access();
     match word.class() {
         _ if word.is_call() => {
-            let given = |register: u8| of_address(state.register(register), parts);
-            Access::Parts(arguments(word).fold(escaped, |set, register| set | given(register)))
+            let places = arguments(word).filter_map(|register| state.register(register).frame());
+            let given = places.flat_map(|place| reached(word, place, parts));
+            Access::Some(parts.bytes(escaped).chain(given).collect())
         }
         class::LDX | class::ST | class::STX => match state.bytes(word) {
             Some(bytes) if is_atomic => Access::Both(bytes),
             Some(bytes) if word.class() == class::LDX => Access::Load(bytes),
             Some(bytes) => Access::Store(bytes),
             // A number is no address of the frame, but that of an arena perhaps.
-            None => Access::Parts(escaped),
+            None => Access::Some(parts.bytes(escaped).collect()),
         },
         _ => Access::None,
     }
@@ -129,7 +126,6 @@ fn at_end(graph: &Graph, block: usize, needed: &[Needed]) -> Needed {
 fn backwards(
     block: &Block,
     accesses: &[Access],
-    parts: &Parts,
     keeps_zeros: bool,
     here: &mut Needed,
     mut dead: impl FnMut(usize),
@@ -143,7 +139,7 @@ fn backwards(
         let is_needed = match &accesses[index] {
             _ if keeps_zeros && is_zero(at) => true,
             Access::Store(bytes) => here.has(bytes.clone()),
-            Access::None | Access::Load(_) | Access::Parts(_) => {
+            Access::None | Access::Load(_) | Access::Some(_) => {
                 let is_computation =
                     matches!(at.word.class(), class::ALU | class::ALU64 | class::LDX) || at.word.is_wide();
                 !is_computation || written(&at.word) & here.registers != 0
@@ -162,7 +158,7 @@ fn backwards(
             Access::None => {}
             Access::Store(bytes) => here.remove(bytes),
             Access::Load(bytes) | Access::Both(bytes) => here.add(bytes),
-            Access::Parts(set) => here.add_parts(set, parts),
+            Access::Some(all) => all.into_iter().for_each(|bytes| here.add(bytes)),
         }
     }
 }

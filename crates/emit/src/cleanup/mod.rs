@@ -38,6 +38,7 @@ pub fn run(code: &Code) -> Option<Code> {
         is_changed |= threads::run(&mut graph, &values);
         let values = Values::find(&graph, &parts);
         is_changed |= dead::run(&mut graph, &values, &parts);
+        graph.merge();
         if !is_changed {
             break;
         }

@@ -5,6 +5,9 @@ use crate::isa::Word;
 use crate::program::Code;
 use moonhook_ir::helper;
 
+/// `src` of a call of a helper.
+pub const HELPER: u8 = 0;
+
 /// A set of parts: bit n stands for part n.
 pub type PartSet = u128;
 
@@ -49,9 +52,15 @@ impl Parts {
     }
 }
 
+/// What a call may read by way of an address: all bytes of its part; a helper that reads only, what is behind the address.
+pub fn reached(call: &Word, offset: i32, parts: &Parts) -> impl Iterator<Item = Bytes> {
+    let is_forward = call.src == HELPER && helper::reads_only(call.imm as u32);
+    let bytes = parts.bytes(parts.at(offset));
+    bytes.map(move |part| if is_forward { offset.max(part.start)..part.end } else { part })
+}
+
 /// The registers that a call takes at most.
 pub fn arguments(call: &Word) -> std::ops::RangeInclusive<u8> {
-    const HELPER: u8 = 0;
     let known = (call.src == HELPER).then(|| helper::arguments(call.imm as u32)).flatten();
     1..=known.unwrap_or(5)
 }

@@ -13,7 +13,9 @@ pub fn run(graph: &mut Graph, values: &Values) -> bool {
     for index in 0..graph.blocks.len() {
         let mut words = Vec::with_capacity(graph.blocks[index].words.len());
         let state = values.each(graph, index, |at, word, state| {
-            words.extend(simpler(word, state));
+            let next = graph.blocks[index].words.get(at + 1);
+            let is_cleared = |word: &CodeWord| next.is_some_and(|next| clears(next, word));
+            words.extend(simpler(word, state).filter(|word| !is_cleared(word)));
             if word.word.is_wide() {
                 words.extend(graph.blocks[index].words.get(at + 1));
             }
@@ -52,6 +54,10 @@ fn simpler(at: &CodeWord, state: &State) -> Option<CodeWord> {
     if let Some(number) = result(&word, state) {
         return Some(CodeWord { word: isa::mov(word.dst, Source::Imm(number)), ..*at });
     }
+    if let (class::LDX, Some(register)) = (word.class(), state.same(&word)) {
+        let is_other = register != word.dst;
+        return is_other.then(|| CodeWord { word: isa::mov(word.dst, Source::Register(register)), ..*at });
+    }
     let at = with_number(at, state).unwrap_or(*at);
     Some(CodeWord { word: in_frame(at.word, state), ..at })
 }
@@ -64,6 +70,15 @@ fn result(word: &Word, state: &State) -> Option<i32> {
         _ => return None,
     };
     immediate(value.known()?)
+}
+
+/// Whether a word clears all bits that the one before it sets.
+fn clears(next: &CodeWord, before: &CodeWord) -> bool {
+    let is = |at: &CodeWord, op: BinaryOp| {
+        at.word == isa::binary(op, at.word.dst, Source::Imm(at.word.imm)) && at.reference.is_none()
+    };
+    let is_both = is(before, BinaryOp::Or) && is(next, BinaryOp::And) && before.word.dst == next.word.dst;
+    is_both && before.word.imm & next.word.imm == 0
 }
 
 fn immediate(number: u64) -> Option<i32> {

@@ -1,7 +1,7 @@
 //! What is known at a place in the code.
 
 use super::bounds::{self, Bounds, Value};
-use super::parts::{Bytes, PartSet, Parts, arguments};
+use super::parts::{Bytes, HELPER, PartSet, Parts, arguments};
 use crate::assemble::CodeWord;
 use crate::isa::{self, FRAME, Source, Word, class};
 use crate::registers::{SAVED, bit, written};
@@ -10,8 +10,23 @@ use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp, eval, helper};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
     registers: [Value; FRAME as usize],
-    /// What words of the frame hold, by where they begin.
-    slots: Vec<(i32, Size, Value)>,
+    /// What words of the frame hold.
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Slot {
+    place: i32,
+    size: Size,
+    value: Value,
+    /// A register that holds the same, all of it.
+    same: Option<u8>,
+}
+
+impl Slot {
+    fn key(&self) -> (i32, Size) {
+        (self.place, self.size)
+    }
 }
 
 impl State {
@@ -27,6 +42,7 @@ impl State {
     }
 
     fn set(&mut self, register: u8, value: Value) {
+        self.slots.iter_mut().filter(|slot| slot.same == Some(register)).for_each(|slot| slot.same = None);
         if let Some(known) = self.registers.get_mut(usize::from(register)) {
             *known = value;
         }
@@ -61,11 +77,12 @@ impl State {
             lost |= lost_parts(*known, *other, parts);
             *known = widened(*known, *other, is_wide);
         }
-        self.slots.retain_mut(|(place, size, known)| {
-            let same = other.slots.iter().find(|(at, width, _)| (at, width) == (&*place, &*size));
-            lost |= same.map_or(0, |(.., value)| lost_parts(*known, *value, parts));
-            same.map(|(.., value)| *known = widened(*known, *value, is_wide)).is_some()
-                && *known != Value::Any
+        self.slots.retain_mut(|slot| {
+            let Some(same) = other.slots.iter().find(|other| other.key() == slot.key()) else { return false };
+            lost |= lost_parts(slot.value, same.value, parts);
+            slot.value = widened(slot.value, same.value, is_wide);
+            slot.same = slot.same.filter(|register| same.same == Some(*register));
+            slot.value != Value::Any || slot.same.is_some()
         });
         lost
     }
@@ -177,6 +194,17 @@ impl State {
         self.computed(word, &Parts::none(), &mut 0)
     }
 
+    /// The word of the frame that a plain load reads, if something is known of it.
+    fn slot(&self, word: &Word) -> Option<&Slot> {
+        let place = self.place(word)?;
+        self.slots.iter().find(|slot| slot.key() == (place, word.size()) && word.is_plain_access())
+    }
+
+    /// A register that holds what a load gives.
+    pub fn same(&self, word: &Word) -> Option<u8> {
+        self.slot(word)?.same
+    }
+
     pub fn loaded(&self, word: &Word) -> Value {
         if !word.is_plain_access() {
             return Value::Any;
@@ -189,8 +217,7 @@ impl State {
             Size::B4 if place.is_some() => Value::up_to(u32::MAX.into()),
             Size::B4 | Size::B8 => Value::Any,
         };
-        let is_it = |(at, size, _): &&(i32, Size, Value)| Some(*at) == place && *size == word.size();
-        self.slots.iter().find(is_it).map_or(of_size, |(.., value)| *value)
+        self.slot(word).map_or(of_size, |slot| slot.value)
     }
 
     fn store(&mut self, word: &Word, parts: &Parts, escaped: &mut PartSet) {
@@ -213,9 +240,12 @@ impl State {
                     }
                     _ => Value::Any,
                 };
-                if !is_atomic && value != Value::Any {
-                    self.slots.push((bytes.start, word.size(), value));
-                    self.slots.sort_unstable_by_key(|(place, ..)| *place);
+                let is_whole = word.class() == class::STX && word.size() == Size::B8;
+                let same = is_whole.then_some(word.src).filter(|register| *register != FRAME);
+                if !is_atomic && (value != Value::Any || same.is_some()) {
+                    let (place, size) = (bytes.start, word.size());
+                    self.slots.push(Slot { place, size, value, same });
+                    self.slots.sort_unstable_by_key(|slot| slot.place);
                 }
             }
             None => self.forget_parts(*escaped, parts),
@@ -226,7 +256,6 @@ impl State {
     }
 
     fn call(&mut self, word: &Word, parts: &Parts, escaped: &mut PartSet) {
-        const HELPER: u8 = 0;
         let is_helper = word.src == HELPER;
         let given: PartSet =
             arguments(word).fold(0, |set, register| set | of_address(self.register(register), parts));
@@ -242,7 +271,7 @@ impl State {
     }
 
     fn forget(&mut self, bytes: &Bytes) {
-        self.slots.retain(|(place, size, _)| *place >= bytes.end || place + *size as i32 <= bytes.start);
+        self.slots.retain(|slot| slot.place >= bytes.end || slot.place + slot.size as i32 <= bytes.start);
     }
 
     fn forget_parts(&mut self, set: PartSet, parts: &Parts) {

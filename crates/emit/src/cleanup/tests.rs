@@ -413,8 +413,8 @@ impl Machine {
         }
     }
 
-    /// What a helper is given, and the parts of the frame that it is given addresses of, is what it gives; one that is not known writes into
-    /// them.
+    /// What a helper is given, and the parts of the frame that it is given addresses of, from there on, is what it gives; one that is not known
+    /// reads all of them, and writes into them.
     fn call(&mut self, word: &Word) {
         let mut sum = word.imm as u64;
         let mut mix = |number: u64| sum = (sum ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
@@ -429,7 +429,8 @@ impl Machine {
             if let Some(part) =
                 PARTS.iter().find(|part| (i64::from(part.start)..part.end.into()).contains(&place))
             {
-                self.frame[(part.start + 512) as usize..(part.end + 512) as usize]
+                let start = if word.imm == UNKNOWN { part.start } else { place as i32 };
+                self.frame[(start + 512) as usize..(part.end + 512) as usize]
                     .iter()
                     .for_each(|byte| mix((*byte).into()));
                 parts.push(part.clone());
