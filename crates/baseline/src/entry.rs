@@ -354,7 +354,7 @@ impl General<'_> {
     ) {
         let (failed, _) = code.cold_block(0);
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
-        if !self.functions.snapshot.objects.is_empty() {
+        if self.functions.snapshot.has_deciders() {
             leave_decided(code, state, exit, None);
         }
         match self.hook().is_trace() {

@@ -7,6 +7,7 @@ mod check;
 mod define;
 pub mod error;
 pub mod eval;
+pub mod lua;
 mod parse;
 pub mod token;
 pub mod tree;

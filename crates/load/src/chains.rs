@@ -2,14 +2,14 @@
 
 use mlua::Function;
 use moonhook_diagnostic::Diagnostic;
-use moonhook_eclat::tree::Chains as Script;
+use moonhook_eclat::tree::{Chain, Chains as Script};
 use moonhook_link::Object;
 use moonhook_snapshot::{
     LoadedCallee, LoadedChain, LoadedFunction, LoadedLoader, LoadedMap, MapContents, ObjectTable, Snapshot,
     Source,
 };
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ struct LoadedScript {
     script: Arc<Script>,
     programs: Arc<[LoadedCallee]>,
     functions: Vec<Function>,
+    /// Chains that call these, by their numbers.
+    in_lua: HashMap<usize, Function>,
     maps: Arc<[LoadedMap]>,
 }
 
@@ -63,7 +65,8 @@ impl Chains {
         let mut known = self.0.borrow_mut();
         let script = Arc::clone(script);
         known.sources.push(Source::new(script.file.clone(), text));
-        known.scripts.push(LoadedScript { script, programs: programs.into(), functions, maps: maps.into() });
+        let (programs, maps) = (programs.into(), maps.into());
+        known.scripts.push(LoadedScript { script, programs, functions, in_lua: HashMap::new(), maps });
     }
 
     /// Adds a chain of a script that was added; gives the number that it has for packet code.
@@ -75,6 +78,36 @@ impl Chains {
         let mut known = self.0.borrow_mut();
         known.all.push(LoadedChain { script: Arc::clone(script), number, programs, maps });
         Ok(known.all.len() - 1)
+    }
+
+    /// Adds a chain of one step, with the programs and maps of a script that was added; gives the number that it has for packet code.
+    pub fn add_step(&self, script: &Arc<Script>, chain: Chain) -> usize {
+        let (programs, maps) =
+            self.loaded(script).map(|known| (known.programs, known.maps)).unwrap_or_default();
+        let Script { file, programs: names, reads, .. } = &**script;
+        let own = Script {
+            file: file.clone(),
+            chains: vec![chain],
+            programs: names.clone(),
+            reads: reads.clone(),
+            ..Script::default()
+        };
+        let mut known = self.0.borrow_mut();
+        known.all.push(LoadedChain { script: Arc::new(own), number: 0, programs, maps });
+        known.all.len() - 1
+    }
+
+    /// Keeps the functions in Lua that chains of a script are.
+    pub fn set_in_lua(&self, script: &Arc<Script>, functions: HashMap<usize, Function>) {
+        let mut known = self.0.borrow_mut();
+        if let Some(known) = known.scripts.iter_mut().find(|known| Arc::ptr_eq(&known.script, script)) {
+            known.in_lua = functions;
+        }
+    }
+
+    /// The function that a chain of a script is, if it calls others in Lua.
+    pub fn in_lua(&self, script: &Arc<Script>, number: usize) -> Option<Function> {
+        self.loaded(script)?.in_lua.get(&number).cloned()
     }
 
     /// Adds a text that functions are of.

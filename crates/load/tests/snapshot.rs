@@ -242,8 +242,8 @@ require('xdp').attach(function() return m, text, named end)",
     };
     assert_eq!(find("/m.lua").line(2), "  return 'in module'");
     assert!(find("/x.lua").line(4).starts_with("require('xdp')"));
-    assert_eq!(find("[string \"return 1\"]").text, "return 1");
-    assert_eq!(find("named").text, "");
+    assert_eq!(find("[string \"return 1\"]").text(), "return 1");
+    assert_eq!(find("named").text(), "");
 }
 
 #[test]

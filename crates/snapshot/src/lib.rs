@@ -35,7 +35,7 @@ pub use dump::dump;
 pub use flow_table::FlowTable;
 pub use linked::{
     Leaf, LoadedCallee, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, ObjectTable,
-    Parameter,
+    Parameter, Startable,
 };
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
@@ -118,6 +118,11 @@ pub struct LoadedChain {
 }
 
 impl Snapshot {
+    /// Whether something may end the packet with a verdict while a handler runs: functions of C objects, and what chains call.
+    pub fn has_deciders(&self) -> bool {
+        !self.objects.is_empty() || !self.chains.is_empty()
+    }
+
     /// Whether handlers may send copies of packets: their code names the function that does, or a variable or a table of the script's has it.
     pub fn clones(&self) -> bool {
         let key = CLONE.rsplit('.').next().unwrap_or_default().as_bytes();

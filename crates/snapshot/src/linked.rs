@@ -14,8 +14,7 @@ pub struct LoadedProgram {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadedCallee {
     Object(LoadedProgram),
-    /// A function in Lua: its number among those that calls of the chain's functions are given behind the arguments. It may take the packet before
-    /// the numbers.
+    /// A function in Lua: its number among those of the script. It may take the packet before the numbers.
     Lua {
         number: usize,
         takes_packet: bool,
@@ -28,8 +27,17 @@ pub struct LoadedLoader {
     pub script: Arc<Chains>,
     /// The C program; `None`: the only chain is started.
     pub program: Option<LoadedProgram>,
-    /// Which chains it can start, by the numbers that it knows them by, and their numbers in [`crate::Snapshot::chains`].
-    pub chains: Vec<(u64, usize)>,
+    /// Which chains it can start, by the numbers that it knows them by.
+    pub chains: Vec<(u64, Startable)>,
+}
+
+/// A chain that a loader starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Startable {
+    /// By its number in [`crate::Snapshot::chains`].
+    Chain(usize),
+    /// One in Lua: the handler starts it when it is given this number, which is no verdict.
+    Lua(i64),
 }
 
 /// Entries of a map of an object: bytes of keys and values.

@@ -7,7 +7,6 @@ use crate::opcode::{Instruction, Opcode};
 use crate::paths::{Form, Variable};
 use crate::sites::{ActiveCall, LoopKey, Site, Turn};
 use crate::state::Slot;
-use crate::value::Abs;
 use moonhook_ir as ir;
 use moonhook_ir::words::CopyOnWrite;
 use moonhook_snapshot::{LocalVariable, Prototype, PrototypeId, Snapshot};
@@ -26,8 +25,6 @@ pub struct Execution<'a> {
     pub active_loops: Vec<LoopKey>,
     /// The turns of the unrolled loops being executed.
     pub turns: Vec<Turn>,
-    /// The functions in Lua that the chain which is executed may call.
-    pub chain_functions: Vec<Abs>,
     /// What varies in each loop, learned when it was executed before; the key is the call path and the header.
     pub loop_forms: HashMap<LoopKey, BTreeMap<Variable, Form>>,
     flows: HashMap<PrototypeId, Rc<Flow>>,
@@ -44,7 +41,6 @@ impl<'a> Execution<'a> {
             callers: Vec::new(),
             active_loops: Vec::new(),
             turns: Vec::new(),
-            chain_functions: Vec::new(),
             loop_forms: HashMap::new(),
             flows: HashMap::new(),
             first_sums: HashMap::new(),

@@ -8,7 +8,7 @@ use moonhook_eclat::eval::{Machine, run};
 use moonhook_eclat::token::At;
 use moonhook_emulate::Argument;
 use moonhook_load::raising;
-use moonhook_snapshot::{LoadedCallee, LoadedChain, LoadedLoader, LoadedProgram, Snapshot};
+use moonhook_snapshot::{LoadedCallee, LoadedChain, LoadedLoader, LoadedProgram, Snapshot, Startable};
 
 use crate::linked::{Objects, Returned};
 use crate::steps;
@@ -16,8 +16,6 @@ use crate::steps;
 thread_local! {
     /// The verdict by which a program has ended the packet.
     static DECIDED: Cell<Option<i32>> = const { Cell::new(None) };
-    /// Chains that run now.
-    static RUNNING: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The verdict by which a program has ended the packet since it was asked last.
@@ -83,18 +81,17 @@ fn arguments(arguments: MultiValue) -> Result<Arguments, String> {
 
 impl Chains {
     fn chain(&self, given: MultiValue) -> Result<MultiValue, String> {
-        let (number, packet, mut rest) = arguments(given)?;
+        let (number, packet, rest) = arguments(given)?;
         let Some(chain) = self.chains.get(number) else { return Ok(MultiValue::new()) };
-        let functions = rest.split_off(chain.script.chains[chain.number].parameters.min(rest.len()));
         let numbers: Vec<u64> =
             rest.iter().map(|argument| argument.as_integer().unwrap_or(0) as u64).collect();
-        let given = self.run(chain, &numbers, &packet, &functions)?;
+        let given = self.run(chain, &numbers, &packet)?;
         Ok(MultiValue::from_iter([Value::Integer(given as Integer)]))
     }
 
     /// The packet's verdict, where a program of a chain has not ended it.
     fn loader(&self, given: MultiValue) -> Result<MultiValue, String> {
-        let (number, packet, functions) = arguments(given)?;
+        let (number, packet, _) = arguments(given)?;
         let Some(LoadedLoader { program, chains, .. }) = self.loaders.get(number) else {
             return Ok(MultiValue::new());
         };
@@ -102,49 +99,35 @@ impl Chains {
             Some(program) => self.objects.call(*program, &mut [Argument::Context], Some(&packet))?,
             None => Returned::Chain(chains.first().map_or(0, |(number, _)| *number)),
         };
-        let verdict = match started {
-            Returned::Number(verdict) if verdict as u32 <= GREATEST => verdict as u32,
+        let answer = match started {
+            Returned::Number(verdict) if verdict as u32 <= GREATEST => Integer::from(verdict as u32),
             // What is no verdict aborts the packet.
             Returned::Number(_) => 0,
-            Returned::Chain(number) => {
-                let chain = chains.iter().find(|(known, _)| *known == number);
-                if let Some(chain) = chain.and_then(|(_, index)| self.chains.get(*index)) {
-                    self.run(chain, &[], &packet, &functions)?;
+            Returned::Chain(number) => match chains.iter().find(|(known, _)| *known == number) {
+                Some((_, Startable::Lua(answer))) => *answer,
+                Some((_, Startable::Chain(index))) => {
+                    if let Some(chain) = self.chains.get(*index) {
+                        self.run(chain, &[], &packet)?;
+                    }
+                    0
                 }
-                0
-            }
+                None => 0,
+            },
         };
-        Ok(MultiValue::from_iter([Value::Integer(verdict.into())]))
+        Ok(MultiValue::from_iter([Value::Integer(answer)]))
     }
 
-    fn run(
-        &self,
-        chain: &LoadedChain,
-        numbers: &[u64],
-        packet: &AnyUserData,
-        functions: &[Value],
-    ) -> Result<u64, String> {
-        if RUNNING.get() == MOST_RUNNING {
-            return Err("stack overflow".into());
-        }
-        RUNNING.set(RUNNING.get() + 1);
+    fn run(&self, chain: &LoadedChain, numbers: &[u64], packet: &AnyUserData) -> Result<u64, String> {
         let at = At { line: 0, column: 0 };
-        let mut running = Running { all: self, chain, packet, functions, at };
-        let given = run(&chain.script, chain.number, numbers, &mut running);
-        RUNNING.set(RUNNING.get() - 1);
-        given
+        let mut running = Running { all: self, chain, packet, at };
+        run(&chain.script, chain.number, numbers, &mut running)
     }
 }
-
-/// Chains that run within one another, by way of functions in Lua that they call: each takes stack of the process.
-const MOST_RUNNING: u32 = 16;
 
 struct Running<'a> {
     all: &'a Chains,
     chain: &'a LoadedChain,
     packet: &'a AnyUserData,
-    /// In Lua, which the chain may call.
-    functions: &'a [Value],
     at: At,
 }
 
@@ -172,57 +155,12 @@ impl Running<'_> {
             Returned::Chain(_) => Err(self.error("a program starts no chains")),
         }
     }
-
-    /// Calls a function in Lua.
-    fn lua(
-        &self,
-        name: &str,
-        (function, takes_packet): (&Value, bool),
-        numbers: &[u64],
-    ) -> Result<u64, String> {
-        let Value::Function(function) = function else { return Ok(0) };
-        let packet = takes_packet.then(|| Value::UserData(self.packet.clone()));
-        let numbers = numbers.iter().map(|number| Value::Integer(*number as Integer));
-        let given: mlua::Result<MultiValue> =
-            function.call(packet.into_iter().chain(numbers).collect::<MultiValue>());
-        // Whatever the function has made of the error of a chain that it has called.
-        if DECIDED.get().is_some() || steps::are_spent() {
-            return Err(over());
-        }
-        let given = given.map_err(message)?;
-        let wrong = |expected: &str, value: &Value| {
-            format!(
-                "the function '{name}' gives a chain a {} value, expected a {expected}",
-                value.type_name()
-            )
-        };
-        match given.get(1) {
-            None | Some(Value::Nil) => {}
-            Some(Value::Integer(verdict)) => return Err(ended(*verdict as i32)),
-            Some(other) => return Err(wrong("verdict", other)),
-        }
-        match given.front() {
-            None | Some(Value::Nil) => Ok(0),
-            Some(Value::Integer(number)) => Ok(*number as u64),
-            Some(Value::Boolean(flag)) => Ok((*flag).into()),
-            Some(other) => Err(wrong("integer", other)),
-        }
-    }
 }
 
 /// Ends the packet with a verdict; gives the message of the error that ends the handlers.
 fn ended(verdict: i32) -> String {
     DECIDED.set(Some(verdict));
     over()
-}
-
-/// What a function has raised, without where mlua has met it.
-fn message(error: mlua::Error) -> String {
-    match error {
-        mlua::Error::RuntimeError(message) => message.lines().next().unwrap_or_default().to_string(),
-        mlua::Error::CallbackError { cause, .. } => message((*cause).clone()),
-        other => other.to_string(),
-    }
 }
 
 impl Machine for Running<'_> {
@@ -257,14 +195,14 @@ impl Machine for Running<'_> {
     }
 
     fn call(&mut self, program: usize, numbers: &[u64]) -> Result<u64, String> {
-        let name = &self.chain.script.programs[program].name;
         match self.chain.programs.get(program) {
             Some(LoadedCallee::Object(program)) => self.object(*program, numbers),
-            Some(LoadedCallee::Lua { number, takes_packet }) => {
-                let function = self.functions.get(*number).unwrap_or(&Value::Nil);
-                self.lua(name, (function, *takes_packet), numbers)
-            }
-            None => Ok(0),
+            // Chains that call functions in Lua are Lua themselves.
+            Some(LoadedCallee::Lua { .. }) | None => Ok(0),
         }
+    }
+
+    fn decide(&mut self, verdict: u64) -> String {
+        ended(verdict as i32)
     }
 }

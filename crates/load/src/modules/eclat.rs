@@ -1,12 +1,13 @@
 //! `require "eclat"`: chains of eCLAT scripts as functions, and whole scripts as handlers (docs/eclat.md).
 
 mod attach;
+mod in_lua;
 mod maps;
 mod script;
 mod startable;
 
 use mlua::chunk::ChunkMode;
-use mlua::{Function, Lua, Table, Value, Variadic};
+use mlua::{Function, Lua, Table, Value};
 use moonhook_eclat::tree::Chain;
 use moonhook_library::own::eclat::{CALL, LOAD};
 
@@ -39,12 +40,14 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     let chain = context.function("eclat.chain", move |lua, arguments| {
         open_time(&registry, "chains are loaded")?;
         let [file, name] = [text(arguments, 1, "chain")?, text(arguments, 2, "chain")?];
-        let script = script::read((lua, &registry, &globals), (&file, &file))?;
+        let script = script::read((lua, &registry, &globals), &own.chain, (&file, &file))?;
         let found = script.chains.iter().position(|chain| chain.name == name);
         let number = found.ok_or_else(|| format!("'{file}' has no chain '{name}'"))?;
-        let chain = registry.chains.add(&script, number)?;
-        let called = registry.chains.functions(&script);
-        function(lua, &own.chain, chain, &script.chains[number], &called).map(Value::Function).map_err(said)
+        let body = match registry.chains.in_lua(&script, number) {
+            Some(function) => Body::Lua(function),
+            None => Body::Chain(registry.chains.add(&script, number)?),
+        };
+        function(lua, &own.chain, body, &script.chains[number]).map(Value::Function).map_err(said)
     })?;
     table.raw_set("chain", chain)?;
     let (registry, globals) = (context.registry.clone(), context.globals.clone());
@@ -52,7 +55,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         open_time(&registry, "scripts are attached")?;
         let file = text(arguments, 1, "attach")?;
         let title = if arguments.len() > 1 { text(arguments, 2, "attach")? } else { file.clone() };
-        let script = script::read((lua, &registry, &globals), (&file, &title))?;
+        let script = script::read((lua, &registry, &globals), &calls.chain, (&file, &title))?;
         attach::attach(lua, &registry, &calls, &script)?;
         if arguments.len() > 1 {
             // Run by itself: no Lua code calls other chains of it.
@@ -87,13 +90,20 @@ fn caller(context: &mut Context, name: &'static str, key: &'static str) -> mlua:
     Ok(call)
 }
 
-/// A function of a packet and a chain's arguments; the chain may call these in Lua.
+/// What a function of a chain calls.
+enum Body {
+    /// The chain, by its number.
+    Chain(usize),
+    /// The function that it is.
+    Lua(Function),
+}
+
+/// A function of a packet and a chain's arguments.
 fn function(
     lua: &Lua,
     call: &Function,
-    number: usize,
+    body: Body,
     Chain { name, parameters, .. }: &Chain,
-    called: &[Function],
 ) -> mlua::Result<Function> {
     let names = &["a", "b", "c", "d"][..(*parameters).min(4)];
     let checked = checks::packet("pkt", &checks::argument(1, name));
@@ -102,18 +112,19 @@ fn function(
     };
     let integers: String = names.iter().enumerate().map(integer).collect();
     let names: String = names.iter().map(|name| format!(", {name}")).collect();
-    let functions = function_names(called.len());
+    let (called, first) = match &body {
+        Body::Chain(_) => ("call", "number, pkt"),
+        Body::Lua(_) => ("chain", "pkt"),
+    };
     let text = format!(
-        "local call, number{functions} = ... {}return function(pkt{names}) {checked}return call(number, pkt{integers}{functions}) end",
+        "local call, number, chain = ... {}return function(pkt{names}) {checked}return {called}({first}{integers}) end",
         checks::HELPERS
     );
     // Without lines: what is wrong in it is nothing that a person could mend.
     let stripped = lua.load(text).into_function()?.dump(true);
-    let made = lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary);
-    made.into_function()?.call((call, number, Variadic::from_iter(called.iter().cloned())))
-}
-
-/// Names for so many functions that chains call, with commas before them.
-fn function_names(count: usize) -> String {
-    (1..=count).map(|number| format!(", f{number}")).collect()
+    let made = lua.load(stripped).set_name("=moonhook").set_mode(ChunkMode::Binary).into_function()?;
+    match body {
+        Body::Chain(number) => made.call((call, number)),
+        Body::Lua(chain) => made.call((Value::Nil, Value::Nil, chain)),
+    }
 }

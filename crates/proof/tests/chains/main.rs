@@ -4,6 +4,7 @@
 //! forms, beside the interpreter.
 
 mod generator;
+mod lua;
 
 use generator::{Both, script};
 use moonhook_eclat::eval::{Machine, run};
@@ -66,6 +67,7 @@ fn interpreted(source: &str, number: usize, inputs: &[Input]) -> Vec<String> {
     inputs.iter().map(run_one).collect()
 }
 
+#[derive(Clone)]
 struct Packet(Vec<u8>);
 
 impl Packet {
@@ -101,6 +103,8 @@ impl Machine for Packet {
     fn call(&mut self, _: usize, _: &[u64]) -> Result<u64, ()> {
         Err(())
     }
+
+    fn decide(&mut self, _: u64) {}
 }
 
 /// What the program in C writes, a line for each chain and packet; `None` without a compiler.

@@ -90,12 +90,12 @@ fn scripts_of_checkouts_decide_in_the_kernel_as_in_user_space() {
             continue;
         }
         if let Some((_, code)) = WITHOUT.iter().find(|(known, _)| *known == name) {
-            let error = run(&script, &options, true, 0).expect_err(&name);
+            let error = run(&script, &options, 0).expect_err(&name);
             assert_eq!(error.code(), Some(*code), "{name}: {error}");
             continue;
         }
         let frames = if BY_TIME_OR_ROUTE.iter().any(|known| name.starts_with(known)) { 0 } else { 60 };
-        if let Err(error) = run(&script, &options, true, frames) {
+        if let Err(error) = run(&script, &options, frames) {
             panic!("{}: {error}", script.display());
         }
         ran += 1;

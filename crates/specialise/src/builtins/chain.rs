@@ -8,7 +8,7 @@ use crate::{chains, linked};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_library::own::eclat::{CALL, LOAD};
-use moonhook_snapshot::LoadedLoader;
+use moonhook_snapshot::{LoadedLoader, Startable};
 
 pub const ROWS: &[Row] = &[row(CALL.name, chain), row(LOAD.name, loader)];
 
@@ -26,7 +26,7 @@ fn chain(context: &mut Context, call: &Call) -> Result<Vec<Arm>> {
         for argument in 1..=parameters {
             arguments.push(call.integer(context, BEFORE + argument)?);
         }
-        with_functions(context, call, BEFORE + parameters, |context| run(context, index, &arguments))
+        run(context, index, &arguments)
     })
 }
 
@@ -34,14 +34,11 @@ fn loader(context: &mut Context, call: &Call) -> Result<Vec<Arm>> {
     let snapshot = context.snapshot;
     by_number(context, call, snapshot.loaders.len(), |context, index| {
         let LoadedLoader { program, chains, .. } = &snapshot.loaders[index];
-        with_functions(context, call, BEFORE, |context| match (program, chains.as_slice()) {
+        match (program, chains.as_slice()) {
             (Some(program), chains) => start(context, *program, chains),
-            (None, [(_, chain), ..]) => {
-                run(context, *chain, &[])?;
-                Ok(Word::Imm(UNDECIDED))
-            }
+            (None, [(_, chain), ..]) => begin(context, *chain),
             (None, []) => Ok(Word::Imm(UNDECIDED)),
-        })
+        }
     })
 }
 
@@ -49,22 +46,21 @@ fn loader(context: &mut Context, call: &Call) -> Result<Vec<Arm>> {
 fn start(
     context: &mut Context<'_>,
     program: moonhook_snapshot::LoadedProgram,
-    chains: &[(u64, usize)],
+    chains: &[(u64, Startable)],
 ) -> Result<Word> {
-    let linked::Started { chain, verdict } = linked::call_loader(context, program)?;
+    let linked::Started { chain: started, verdict } = linked::call_loader(context, program)?;
     let mut paths = verdict;
-    context.enter(chain.states)?;
-    for (number, index) in chains {
+    context.enter(started.states)?;
+    for (number, chain) in chains {
         if !context.alive() {
             break;
         }
-        let is_it = context.compare(CompareOp::Eq, chain.number, *number as i64);
+        let is_it = context.compare(CompareOp::Eq, started.number, *number as i64);
         let (it, other) = context.split(is_it);
         context.state = it;
         if context.alive() {
-            // Without verdict: a chain decides by what its programs return.
-            run(context, *index, &[])?;
-            paths.push(context.take_path(vec![Word::Imm(UNDECIDED)]));
+            let given = begin(context, *chain)?;
+            paths.push(context.take_path(vec![given]));
         }
         context.state = other;
     }
@@ -74,18 +70,15 @@ fn start(
     context.meet_word(paths)
 }
 
-/// What `body` gives while chains can call the functions in Lua that are arguments behind the first `before`.
-fn with_functions<'c>(
-    context: &mut Context<'c>,
-    call: &Call,
-    before: usize,
-    body: impl FnOnce(&mut Context<'c>) -> Result<Word>,
-) -> Result<Word> {
-    let functions = call.args.iter().skip(before).cloned().collect();
-    let outside = std::mem::replace(&mut context.execution.chain_functions, functions);
-    let given = body(context);
-    context.execution.chain_functions = outside;
-    given
+/// Starts a chain, which decides by what its programs return; what the handler is given if it does not.
+fn begin(context: &mut Context<'_>, chain: Startable) -> Result<Word> {
+    match chain {
+        Startable::Chain(index) => {
+            run(context, index, &[])?;
+            Ok(Word::Imm(UNDECIDED))
+        }
+        Startable::Lua(answer) => Ok(Word::Imm(answer)),
+    }
 }
 
 /// What a chain gives.

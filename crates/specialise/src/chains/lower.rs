@@ -20,16 +20,10 @@ pub trait Host: Branches {
     fn write(&mut self, offset: Word, bits: u32, number: Word) -> Result<(), Self::Stop>;
     /// An entry of a map, by the number of the read and the parts of the key; 0 where there is none.
     fn map(&mut self, chains: &Chains, read: usize, key: &[Word]) -> Result<Word, Self::Stop>;
-    /// Calls the program with that number, at a place that no other call of it has the number of.
-    fn call(&mut self, chains: &Chains, call: Call<'_>) -> Result<Word, Self::Stop>;
-}
-
-/// A call of a program.
-pub struct Call<'a> {
-    pub program: usize,
-    pub arguments: &'a [Word],
-    /// A number that only this call has, as it comes about: by the lines of the chains that lead to it.
-    pub place: usize,
+    /// Calls the program with that number.
+    fn call(&mut self, chains: &Chains, program: usize, arguments: &[Word]) -> Result<Word, Self::Stop>;
+    /// Ends the packet with that verdict.
+    fn decide(&mut self, verdict: Word);
 }
 
 /// What the chain with that number gives, in the current state; 0 where it does not say.
@@ -42,22 +36,12 @@ pub fn lower<H: Host>(
     number: usize,
     arguments: &[Word],
 ) -> Result<Word, H::Stop> {
-    lower_at(host, chains, (number, 0), arguments)
-}
-
-/// The same of a chain that is called at that place.
-fn lower_at<H: Host>(
-    host: &mut H,
-    chains: &Chains,
-    (number, place): (usize, usize),
-    arguments: &[Word],
-) -> Result<Word, H::Stop> {
     let chain = &chains.chains[number];
     let mut variables = vec![Word::Imm(0); chain.variables.len()];
     for (number, argument) in arguments.iter().enumerate().take(chain.parameters) {
         variables[number] = filled(host, *argument, chain.variables[number].ty);
     }
-    let mut frame = Frame { host, chains, place, variables, returns: Vec::new() };
+    let mut frame = Frame { host, chains, variables, returns: Vec::new() };
     frame.lines(&chain.body)?;
     if frame.host.alive() {
         frame.give(Word::Imm(0));
@@ -69,8 +53,6 @@ fn lower_at<H: Host>(
 struct Frame<'a, H: Branches> {
     host: &'a mut H,
     chains: &'a Chains,
-    /// Where the chain is called.
-    place: usize,
     variables: Vec<Word>,
     /// States in which the chain has ended, with what it gives.
     returns: Vec<Path<H::State, Vec<Word>>>,
@@ -154,10 +136,9 @@ impl<H: Host> Frame<'_, H> {
         let mut changed = Vec::new();
         assigned(body, &mut changed, &mut HashSet::new());
         let initial: Vec<Word> = changed.iter().map(|id| self.variables[*id]).collect();
-        let Frame { host, chains, place, variables, returns } = self;
+        let Frame { host, chains, variables, returns } = self;
         let exits = host.iterate(&initial, &mut |host, words| {
-            let mut inner =
-                Frame { host, chains, place: *place, variables: variables.clone(), returns: Vec::new() };
+            let mut inner = Frame { host, chains, variables: variables.clone(), returns: Vec::new() };
             for (id, word) in changed.iter().zip(words) {
                 inner.variables[*id] = *word;
             }
@@ -316,32 +297,27 @@ impl<H: Host> Frame<'_, H> {
         if !self.host.alive() {
             return Ok(Word::Imm(0));
         }
-        let place = place_of(self.place, at);
         match (callee, words.as_slice()) {
             (Callee::Chain(number), _) => {
-                let given = lower_at(self.host, self.chains, (number, place), &words)?;
+                let given = lower(self.host, self.chains, number, &words)?;
                 // What follows is in this chain's line again.
                 self.host.at(&self.chains.file, at)?;
                 Ok(given)
             }
-            (Callee::Program(program), arguments) => {
-                self.host.call(self.chains, Call { program, arguments, place })
-            }
+            (Callee::Program(program), arguments) => self.host.call(self.chains, program, arguments),
             (Callee::Map(read), key) => self.host.map(self.chains, read, key),
             (Callee::Read(bits), [offset, ..]) => self.host.read(*offset, bits),
             (Callee::Write(bits), [offset, number, ..]) => {
                 self.host.write(*offset, bits, *number)?;
                 Ok(Word::Imm(0))
             }
-            (Callee::Read(_) | Callee::Write(_), _) => Ok(Word::Imm(0)),
+            (Callee::Decide, [verdict, ..]) => {
+                self.host.decide(*verdict);
+                Ok(Word::Imm(0))
+            }
+            (Callee::Read(_) | Callee::Write(_) | Callee::Decide, _) => Ok(Word::Imm(0)),
         }
     }
-}
-
-/// The number of a place in a chain that is called at another one: two places do not have one number, as far as 64 bits tell.
-fn place_of(caller: usize, at: At) -> usize {
-    let here = (at.line as usize) << 16 ^ at.column;
-    (caller ^ here).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
 }
 
 /// Adds the variables that lines assign, of which some are known.

@@ -1,7 +1,6 @@
 //! Chains of eCLAT in programs: what they ask of the packet, and what they call.
 
 mod lower;
-mod lua;
 mod numbers;
 
 use crate::context::{Context, Result};
@@ -65,15 +64,17 @@ impl lower::Host for Context<'_> {
         }
     }
 
-    fn call(&mut self, chains: &Chains, call: lower::Call<'_>) -> Result<Word> {
+    fn call(&mut self, chains: &Chains, program: usize, arguments: &[Word]) -> Result<Word> {
         let snapshot = self.snapshot;
-        match loaded(snapshot, chains).and_then(|loaded| loaded.programs.get(call.program)) {
-            Some(LoadedCallee::Object(program)) => linked::call_program(self, *program, call.arguments),
-            Some(LoadedCallee::Lua { number, takes_packet }) => {
-                lua::call(self, &chains.programs[call.program].name, (*number, *takes_packet), &call)
-            }
-            None => Ok(Word::Imm(0)),
+        match loaded(snapshot, chains).and_then(|loaded| loaded.programs.get(program)) {
+            Some(LoadedCallee::Object(program)) => linked::call_program(self, *program, arguments),
+            // Chains that call functions in Lua are Lua themselves.
+            Some(LoadedCallee::Lua { .. }) | None => Ok(Word::Imm(0)),
         }
+    }
+
+    fn decide(&mut self, verdict: Word) {
+        self.around.decide(self, verdict);
     }
 }
 

@@ -6,14 +6,14 @@ use moonhook_eclat::ast::Source;
 use moonhook_eclat::token::At;
 use moonhook_eclat::tree::{Attachment, Chains};
 use moonhook_hook::{Place, Point, XDP};
-use moonhook_snapshot::{LoadedCallee, LoadedLoader};
+use moonhook_snapshot::{LoadedCallee, LoadedLoader, LoadedProgram, Startable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::flow::said;
+use super::Calls;
 use super::script::placed;
 use super::startable::{check_parameters, startable};
-use super::{Calls, function_names};
 use crate::map_contents::FIRST_CHAIN;
 use crate::registry::{Registration, Registry};
 
@@ -23,13 +23,12 @@ const MAIN: &str = "main";
 /// Registers the handlers that a script is, at XDP.
 pub fn attach(lua: &Lua, registry: &Registry, calls: &Calls, script: &Arc<Chains>) -> Result<(), String> {
     let loaders = loaders(script);
-    let called = registry.chains.functions(script);
     let text = registry.chains.text_of(&script.file).unwrap_or_default();
     check_parameters(script, &text).map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
     let mut functions = Vec::new();
     for (loader, at) in &loaders {
-        let number = add_loader(registry, script, *loader)?;
-        let function = handler(lua, &calls.loader, number, (script, *at, &called));
+        let (number, in_lua) = add_loader(registry, script, *loader)?;
+        let function = handler(lua, &calls.loader, number, (script, *at, in_lua));
         functions.push((points(script, *loader, &registry.interfaces), function));
     }
     warn_of_others(registry, script, &text);
@@ -40,8 +39,8 @@ pub fn attach(lua: &Lua, registry: &Registry, calls: &Calls, script: &Arc<Chains
             let help = "import a loader and attach it, or call the first chain `main`";
             registry.chains.refuse(Box::new(Diagnostic::new("MH0315", message).help(help)))
         })?;
-        let number = add_loader_of_chain(registry, script, main)?;
-        let function = handler(lua, &calls.loader, number, (script, script.chains[main].at, &called));
+        let (number, in_lua) = add_loader_of_chain(registry, script, main)?;
+        let function = handler(lua, &calls.loader, number, (script, script.chains[main].at, in_lua));
         functions.push((vec![Point::at_interface(&XDP)], function));
     }
     for (points, function) in functions {
@@ -99,40 +98,69 @@ fn loaders(script: &Chains) -> Vec<(usize, At)> {
     loaders
 }
 
+/// A loader's number for packet code, and the chains in Lua that the handler starts, by what it is given then.
+type Loader = (usize, Vec<(i64, Function)>);
+
+/// What a handler is given for chains in Lua is their number and this: no verdict.
+const FIRST_IN_LUA: i64 = 1 << 32;
+
 /// Adds a loader, with the chains that it can start.
-fn add_loader(registry: &Registry, script: &Arc<Chains>, loader: usize) -> Result<usize, String> {
-    let mut chains = Vec::new();
-    for chain in startable(script) {
-        chains.push((chain as u64 + FIRST_CHAIN, registry.chains.add(script, chain)?));
-    }
+fn add_loader(registry: &Registry, script: &Arc<Chains>, loader: usize) -> Result<Loader, String> {
     let program = match registry.chains.programs(script)[loader] {
         LoadedCallee::Object(program) => program,
         LoadedCallee::Lua { .. } => return Err("a loader is a program in C".into()),
     };
-    Ok(registry.chains.add_loader(LoadedLoader {
-        script: Arc::clone(script),
-        program: Some(program),
-        chains,
-    }))
+    let chains: Vec<usize> = startable(script).into_iter().collect();
+    let numbers: Vec<(u64, usize)> =
+        chains.into_iter().map(|chain| (chain as u64 + FIRST_CHAIN, chain)).collect();
+    add(registry, script, Some(program), &numbers)
 }
 
-fn add_loader_of_chain(registry: &Registry, script: &Arc<Chains>, chain: usize) -> Result<usize, String> {
-    let chains = vec![(0, registry.chains.add(script, chain)?)];
-    Ok(registry.chains.add_loader(LoadedLoader { script: Arc::clone(script), program: None, chains }))
+fn add_loader_of_chain(registry: &Registry, script: &Arc<Chains>, chain: usize) -> Result<Loader, String> {
+    add(registry, script, None, &[(0, chain)])
 }
 
-/// A handler that calls a loader, with the functions in Lua that its chains may call; messages are about the line where the script attaches it.
+fn add(
+    registry: &Registry,
+    script: &Arc<Chains>,
+    program: Option<LoadedProgram>,
+    numbers: &[(u64, usize)],
+) -> Result<Loader, String> {
+    let (mut chains, mut in_lua) = (Vec::new(), Vec::new());
+    for (number, chain) in numbers {
+        let startable = match registry.chains.in_lua(script, *chain) {
+            Some(function) => {
+                let answer = FIRST_IN_LUA + *chain as i64;
+                in_lua.push((answer, function));
+                Startable::Lua(answer)
+            }
+            None => Startable::Chain(registry.chains.add(script, *chain)?),
+        };
+        chains.push((*number, startable));
+    }
+    let number = registry.chains.add_loader(LoadedLoader { script: Arc::clone(script), program, chains });
+    Ok((number, in_lua))
+}
+
+/// A handler that calls a loader, and starts the chains in Lua that this names; messages are about the line where the script attaches it.
 fn handler(
     lua: &Lua,
     call: &Function,
     number: usize,
-    (script, at, called): (&Chains, At, &[Function]),
+    (script, at, in_lua): (&Chains, At, Vec<(i64, Function)>),
 ) -> mlua::Result<Function> {
     let lines = "\n".repeat(at.line.saturating_sub(1) as usize);
-    let names = function_names(called.len());
+    let names: String = in_lua.iter().map(|(answer, _)| format!(", c{answer}")).collect();
+    let start = |(answer, _): &(i64, Function)| {
+        format!("if verdict == {answer} then c{answer}(pkt) return {UNDECIDED} end ")
+    };
+    let starts: String = in_lua.iter().map(start).collect();
     let text = format!(
-        "local call, number{names} = ... {lines}return function(pkt) return call(number, pkt{names}) end"
+        "local call, number{names} = ... {lines}return function(pkt) local verdict = call(number, pkt) {starts}return verdict end"
     );
     let made = lua.load(text).set_name(format!("@{}", script.file)).into_function()?;
-    made.call((call, number, Variadic::from_iter(called.iter().cloned())))
+    made.call((call, number, Variadic::from_iter(in_lua.into_iter().map(|(_, function)| function))))
 }
+
+/// What a packet gets about which a chain has not decided (`XDP_ABORTED`).
+const UNDECIDED: i64 = 0;

@@ -11,16 +11,17 @@ use std::sync::Arc;
 
 use super::super::flow::said;
 use super::super::updates::content;
-use super::maps;
+use super::{in_lua, maps};
 use crate::packages::{Packaged, loader_of, program_of};
 use crate::registry::Registry;
 
-/// The script in a file, which messages call by its title, with the programs that its chains call.
+/// The script in a file, which messages call by its title, with the programs that its chains call; `call` calls chains.
 ///
 /// # Errors
 /// The message of an error in Lua; the registry knows the diagnostic that belongs to it.
 pub fn read(
     (lua, registry, globals): (&Lua, &Registry, &Table),
+    call: &Function,
     (file, title): (&str, &str),
 ) -> Result<Arc<Chains>, String> {
     if let Some(known) = registry.chains.script(title) {
@@ -36,8 +37,11 @@ pub fn read(
     });
     let (script, programs, contents, maps) =
         loaded.map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
-    registry.chains.add_script(&script, (programs.all, programs.functions, maps), text);
+    registry.chains.add_script(&script, (programs.all, programs.functions, maps), text.clone());
     contents.into_iter().for_each(|contents| registry.chains.add_contents(contents));
+    let in_lua = in_lua::functions((lua, registry, call), &script, &text)
+        .map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
+    registry.chains.set_in_lua(&script, in_lua);
     Ok(script)
 }
 
