@@ -177,7 +177,7 @@ mod tests {
                 declaration: None,
             }],
             prototypes: vec![prototype],
-            sources: vec![Source { name: "x.lua".into(), text: String::new() }],
+            sources: vec![Source::new("x.lua", "")],
             ..Snapshot::default()
         }
     }
