@@ -2,16 +2,16 @@
 
 use super::General;
 use super::exported::put_arguments;
+use super::memory::{self, Memory, PAGE, Reached};
+use super::parts::Parts;
 use super::program::Accessed;
-use super::random;
 use moonhook_hook::Hook;
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
-use moonhook_ir::helper;
-use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
+use moonhook_ir::{BinaryOp, CompareOp, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::TableId;
-use moonhook_specialise::{LowerError, LowerErrorKind, exported, nesting, of_program};
+use moonhook_specialise::{LowerError, LowerErrorKind, exported};
 use std::collections::BTreeSet;
 
 /// A program to be.
@@ -23,31 +23,6 @@ pub struct Program {
     /// Accesses to objects of the packet, and to shared tables.
     pub accesses: Accessed,
 }
-
-/// Where memory is: all programs have the image, and what follows it is parts of the same size, for each CPU one of each program.
-#[derive(Clone, Copy)]
-struct Memory {
-    image_end: i64,
-    stride: i64,
-}
-
-/// Subprograms of the program's own.
-pub struct Parts {
-    report: Option<ir::FunctionId>,
-    prepare: Option<ir::FunctionId>,
-    count: Option<ir::FunctionId>,
-    no_memory: Option<ir::FunctionId>,
-    /// Taking a level, and giving it back, at hooks whose programs can be interrupted.
-    levels: Option<[ir::FunctionId; 2]>,
-}
-
-/// Bytes of each CPU's state (notes of reads and scratch memory of routines included), frames and stack.
-const STATE: i64 = 8192 + NOTES_SIZE;
-const FRAMES: i64 = 512 << 10;
-const STACK: i64 = 512 << 10;
-const FRAMES_START: i64 = STATE + PATTERNS_SIZE;
-const STACK_START: i64 = FRAMES_START + FRAMES;
-const PAGE: i64 = 4096;
 
 /// What comes of a script.
 pub enum Outcome {
@@ -65,7 +40,7 @@ impl General<'_> {
     ) -> Result<Outcome, LowerError> {
         let lists: Vec<u64> = programs.iter().map(|program| self.image.words(&program.handlers)).collect();
         let own = i64::from(self.options.memory.next_multiple_of(PAGE as u32));
-        let stride = STATE + PATTERNS_SIZE + FRAMES + STACK + own;
+        let stride = memory::NEEDED + own;
         // Routines can still add texts to the image, so they come before its end is known.
         let named = [
             "arithmetic_slow",
@@ -113,53 +88,13 @@ impl General<'_> {
         Ok(Outcome::Module(Box::new(self.module)))
     }
 
-    fn parts(&mut self, program: usize) -> Parts {
-        self.program = program;
-        let count = if self.options.count_verdicts { self.count_verdict() } else { None };
-        let levels = self.levels();
-        self.program = self.representative(program);
-        Parts {
-            report: self.report(),
-            prepare: self.packet_preparation(),
-            count,
-            no_memory: self.no_memory(),
-            levels,
-        }
-    }
-
-    /// Where the memory of the program is whose code is being made.
-    fn memories(&self) -> nesting::Parts {
-        exported::memory(self.functions.snapshot, self.options, self.program)
-    }
-
-    fn levels(&mut self) -> Option<[ir::FunctionId; 2]> {
-        let (hook, program, cpus) = (self.hook(), self.program, self.options.cpus);
-        if hook.levels(self.options.clones) == 1 {
-            return None;
-        }
-        let known = self.module.maps.iter().position(|map| map.name == ir::maps::TAKEN);
-        let index = known.unwrap_or_else(|| {
-            let kind = nesting::taken(self.programs(), cpus);
-            self.module.maps.push(ir::Map { name: ir::maps::TAKEN.into(), kind });
-            self.module.maps.len() - 1
-        });
-        let section = (ir::MapId(index as u32), cpus);
-        let take = nesting::take(&of_program("take_level", program), hook, program, section);
-        let give = nesting::give_back(&of_program("give_back_level", program), hook, program, section);
-        Some([take, give].map(|function| {
-            let id = self.reserve();
-            self.place(id, function);
-            id
-        }))
-    }
-
     /// The hook of the program whose code is being made.
     pub fn hook(&self) -> &'static Hook {
         self.functions.snapshot.hooks()[self.program]
     }
 
     /// The verdict after a run-time error.
-    fn on_error(&self) -> i64 {
+    pub fn on_error(&self) -> i64 {
         exported::after_error(self.functions.snapshot, self.options, self.program)
     }
 
@@ -196,23 +131,8 @@ impl General<'_> {
         let kind = ir::FunctionKind::Program { section };
         let mut code = Builder::new(&self.program_name(), kind, parameters);
         code.function.prototype = exported::prototype(self.functions.snapshot, self.options, self.program);
-        let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
-        let level = parts.levels.map(|[take, _]| code.call(take, &[processor]));
-        self.leave_without_memory(&mut code, (processor, level), parts);
-        let memories = self.memories();
-        let each = code.number(memory.stride * i64::from(memories.all));
-        let part = code.binary(BinaryOp::Mul, processor, each);
-        let mut address = code.add(part, memory.image_end + memory.stride * i64::from(memories.first));
-        if let Some(level) = level {
-            let stride = code.number(memory.stride);
-            let offset = code.binary(BinaryOp::Mul, level, stride);
-            address = code.binary(BinaryOp::Add, address, offset);
-        }
-        let state = code.arena(address);
-        self.prepare(&mut code, state, address, statics, memory);
-        if let Some(level) = level {
-            code.store(state, L_LEVEL, level);
-        }
+        let reached = self.reach_memory(&mut code, statics, memory, parts);
+        let Reached { state, address, .. } = reached;
         code.store_constant(state, L_BUDGET, self.options.budget.into());
         code.store(state, L_HANDLER, 0);
         let (exit, params) = code.new_block(1);
@@ -238,26 +158,30 @@ impl General<'_> {
             None => self.take_verdict(&mut code, state, status, (next, exit), parts),
         }
         code.block = exit;
+        self.leave(&mut code, params[0], &reached, parts);
+        code.function
+    }
+
+    /// Ends the program with a verdict.
+    fn leave(&self, code: &mut Builder, verdict: Value, reached: &Reached, parts: &Parts) {
         if let Some(count) = parts.count {
-            let address = code.load(state, L_SELF);
-            code.call(count, &[address, params[0]]);
+            let address = code.load(reached.state, L_SELF);
+            code.call(count, &[address, verdict]);
         }
-        if let (Some([_, give_back]), Some(level)) = (parts.levels, level) {
-            code.call(give_back, &[processor, level]);
+        if let (Some([_, give_back]), Some(level)) = (parts.levels, reached.level) {
+            code.call(give_back, &[reached.processor, level]);
         }
-        if self.options.library {
-            code.ret(params[0]);
-            return code.function;
-        }
-        let mut answer = match hook.mask() {
-            Some(mask) => code.binary(BinaryOp::And, params[0], ir::Operand::Imm(mask)),
-            None => params[0],
-        };
-        if hook.answer_shift() > 0 {
-            answer = code.binary(BinaryOp::Shl, answer, ir::Operand::Imm(hook.answer_shift() as i32));
+        let hook = self.hook();
+        let mut answer = verdict;
+        if !self.options.library {
+            if let Some(mask) = hook.mask() {
+                answer = code.binary(BinaryOp::And, answer, ir::Operand::Imm(mask));
+            }
+            if hook.answer_shift() > 0 {
+                answer = code.binary(BinaryOp::Shl, answer, ir::Operand::Imm(hook.answer_shift() as i32));
+            }
         }
         code.ret(answer);
-        code.function
     }
 
     /// The name of the program's function. Subprograms are symbols of the same object.
@@ -293,31 +217,6 @@ impl General<'_> {
         code.block = prepared;
     }
 
-    /// Ends the program on a CPU beyond those that it has memory for, and where all of it is taken.
-    fn leave_without_memory(
-        &self,
-        code: &mut Builder,
-        (processor, level): (Value, Option<Value>),
-        parts: &Parts,
-    ) {
-        let (beyond, _) = code.cold_block(0);
-        let cpus = code.number(self.options.cpus.into());
-        code.leave_if(CompareOp::UGe, processor, cpus, beyond, &[]);
-        if let Some(level) = level {
-            let levels = code.number(self.hook().levels(self.options.clones).into());
-            code.leave_if(CompareOp::UGe, level, levels, beyond, &[]);
-        }
-        let start = std::mem::replace(&mut code.block, beyond);
-        if let Some(no_memory) = parts.no_memory {
-            let context = code.param(0);
-            code.call(no_memory, &[context, processor]);
-        }
-        let shift = if self.options.library { 0 } else { self.hook().answer_shift() };
-        let answer = code.number(self.on_error() << shift);
-        code.ret(answer);
-        code.block = start;
-    }
-
     /// Starts the next handler of the list, with the integers that the program is given if it is a function.
     fn start_handler(
         &mut self,
@@ -342,116 +241,6 @@ impl General<'_> {
         let status = code.call(start, &[address, closure, object, count]);
         code.jump(head, &[status]);
     }
-
-    /// The handler has ended: its verdict, or the one for errors. Those of tracepoints have none.
-    fn take_verdict(
-        &mut self,
-        code: &mut Builder,
-        state: Value,
-        status: Value,
-        (next, exit): (ir::Block, ir::Block),
-        parts: &Parts,
-    ) {
-        let (failed, _) = code.cold_block(0);
-        code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
-        if self.functions.snapshot.has_deciders() {
-            leave_decided(code, state, exit, None);
-        }
-        match self.hook().is_trace() {
-            true => code.jump(next, &[]),
-            false => self.check_verdict(code, state, (next, exit, failed)),
-        }
-        code.block = failed;
-        self.report_failure(code, state, exit, parts);
-    }
-
-    /// Ends the program with the handler's verdict, unless that is left to the next one, or is none.
-    fn check_verdict(
-        &mut self,
-        code: &mut Builder,
-        state: Value,
-        (next, exit, failed): (ir::Block, ir::Block, ir::Block),
-    ) {
-        let routine = self.routine("handler_verdict");
-        let address = code.load(state, L_SELF);
-        let hook = self.hook();
-        let verdicts =
-            [hook.default.into(), hook.least().into(), hook.bits().into(), hook.takes_booleans().into()];
-        let [pass, least, bits, booleans] = verdicts.map(|number: i64| code.constant(number));
-        let verdict = code.call(routine, &[address, pass, least, bits, booleans]);
-        code.leave_if(CompareOp::Eq, verdict, NO_VERDICT as i32, failed, &[]);
-        let (other, _) = code.new_block(0);
-        code.branch(CompareOp::Eq, verdict, hook.default, (next, &[]), (other, &[]));
-        code.block = other;
-        code.jump(exit, &[verdict]);
-    }
-
-    /// Ends the program with the error that was raised.
-    pub fn report_failure(&mut self, code: &mut Builder, state: Value, exit: ir::Block, parts: &Parts) {
-        let routine = self.routine("error_text");
-        let address = code.load(state, L_SELF);
-        code.call(routine, &[address]);
-        if let Some(report) = parts.report {
-            let (context, address) = (code.param(0), code.load(state, L_SELF));
-            code.call(report, &[context, address]);
-        }
-        let verdict = code.constant(self.on_error());
-        code.jump(exit, &[verdict]);
-    }
-
-    /// Fills in the parts of the state that never change, on the CPU's first packet.
-    fn prepare(
-        &mut self,
-        code: &mut Builder,
-        state: Value,
-        address: Value,
-        statics: &[(i64, u64)],
-        memory: Memory,
-    ) {
-        let (first, _) = code.cold_block(0);
-        let (ready, _) = code.new_block(0);
-        let known = code.load(state, L_SELF);
-        code.branch(CompareOp::Eq, known, 0, (first, &[]), (ready, &[]));
-        code.block = first;
-        code.store(state, L_SELF, address);
-        let relative = [
-            (L_SCRATCH, STATE - SCRATCH_SIZE),
-            (L_PATTERNS, STATE),
-            (L_FRAMES, FRAMES_START),
-            (L_FRAMES_END, FRAMES_START + FRAMES / FRAME_SIZE * FRAME_SIZE),
-            (L_STACK, STACK_START),
-            (L_STACK_END, STACK_START + STACK - PAGE),
-            (L_HEAP_START, STACK_START + STACK),
-            (L_HEAP_END, memory.stride),
-            (L_MEMORY_END, memory.stride),
-        ];
-        for (field, offset) in relative {
-            let place = code.add(address, offset);
-            code.store(state, field, place);
-        }
-        code.store_constant(state, L_IMAGE_END, memory.image_end);
-        for (field, word) in statics {
-            code.store_constant(state, *field, *word as i64);
-        }
-        random::prepare(code, state, self.options.seed);
-        code.jump(ready, &[]);
-        code.block = ready;
-    }
-}
-
-/// Ends the program with the verdict by which a function of a C object has ended the packet, if one has; or with `instead`.
-pub fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block, instead: Option<i64>) {
-    let (decided, _) = code.cold_block(0);
-    let verdict = code.load(state, L_DECIDED);
-    code.leave_if(CompareOp::Ne, verdict, 0, decided, &[]);
-    let undecided = std::mem::replace(&mut code.block, decided);
-    code.store_constant(state, L_DECIDED, 0);
-    let verdict = match instead {
-        Some(number) => code.constant(number),
-        None => code.add(verdict, -1),
-    };
-    code.jump(exit, &[verdict]);
-    code.block = undecided;
 }
 
 /// Maps and functions are symbols of one object. The runtime's functions keep their names: what a shared table is called for

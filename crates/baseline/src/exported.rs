@@ -1,7 +1,8 @@
 //! Programs of a library, which programs in C call as functions: their arguments, what they give, and what they share.
 
 use super::General;
-use super::entry::{Parts, leave_decided};
+use super::ends::leave_decided;
+use super::parts::Parts;
 use moonhook_hook::Place;
 use moonhook_ir as ir;
 use moonhook_ir::{Builder, CompareOp, Value};

@@ -3,7 +3,8 @@
 //! Reads the IR; adds registers, a stack frame, an order of blocks, instructions of the eBPF ISA (`cpu=v4`), BTF and
 //! line information. The result is a relocatable ELF object as `clang -target bpf` makes them: libbpf, bpftool and
 //! others load it without help of this compiler. Pure: the same module gives the same bytes, and nothing is asked of
-//! the running kernel. Knows nothing of Lua; does not optimise beyond the choice of instructions.
+//! the running kernel. Knows nothing of Lua; does not optimise beyond the choice of instructions, but for what is left over where
+//! functions of other compilers take the places of their calls ([`cleanup`]).
 
 mod allocate;
 mod arguments;

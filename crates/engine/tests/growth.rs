@@ -49,25 +49,31 @@ fn cost(text: &str, attempt: Attempt) -> Result<[Cost; 4], String> {
     Ok([load, lowered, passes, emitted])
 }
 
-/// How a shape's stages grow from a size on; each size is compiled `rounds` times at least.
-fn growths(shape: &Shape, least: usize, attempt: Attempt, rounds: usize) -> Result<Vec<Growth>, String> {
-    let texts = [1, 4, 16].map(|times| (shape.text)(times * least));
+/// What each stage takes for three sizes of a shape, each compiled `rounds` times at least.
+fn costs(shape: &Shape, attempt: Attempt, rounds: usize) -> Result<[[Cost; 4]; 3], String> {
+    let texts = [1, 4, 16].map(|times| (shape.text)(times * shape.least));
     if attempt == Attempt::GENERAL {
         // What general code takes once in a process, of parts that no shape before has had, is no growth.
         cost(&texts[0], attempt)?;
     }
     let mut costs = [cost(&texts[0], attempt)?, cost(&texts[1], attempt)?, cost(&texts[2], attempt)?];
     for round in 1..ROUNDS {
-        if round >= rounds
-            && !differences(&costs).iter().any(|growth| growth.is_excess && growth.what == SECONDS)
-        {
+        if round >= rounds && !takes_too_long(&costs) {
             break;
         }
         for (least, text) in costs.iter_mut().zip(&texts) {
-            least.iter_mut().zip(cost(text, attempt)?).for_each(|(least, again)| *least = least.least(again));
+            lessen(least, cost(text, attempt)?);
         }
     }
-    Ok(differences(&costs))
+    Ok(costs)
+}
+
+fn lessen(least: &mut [Cost; 4], again: [Cost; 4]) {
+    least.iter_mut().zip(again).for_each(|(least, again)| *least = least.least(again));
+}
+
+fn takes_too_long(costs: &[[Cost; 4]; 3]) -> bool {
+    growths(costs).iter().any(|growth| growth.is_excess && growth.what == SECONDS)
 }
 
 /// The stages that grow by more than they may, in words.
@@ -76,22 +82,36 @@ fn excess(shape: &Shape, attempt: Attempt, rounds: usize) -> Vec<String> {
         let Growth { stage, what, sizes: [one, four, sixteen], times, .. } = growth;
         format!("{}, {stage}: {one:.4} {four:.4} {sixteen:.4} {what}, × {times:.1}", shape.name)
     };
-    let all = growths(shape, shape.least, attempt, rounds)
-        .unwrap_or_else(|error| panic!("{}: {error}", shape.name));
+    let costs = costs(shape, attempt, rounds).unwrap_or_else(|error| panic!("{}: {error}", shape.name));
+    let all = growths(&costs);
     all.iter().for_each(|growth| println!("{}", words(growth)));
     let mut found: Vec<&Growth> = all.iter().filter(|growth| growth.is_excess).collect();
-    let longer = match found.iter().any(|growth| growth.what == SECONDS) {
-        true => growths(shape, 4 * shape.least, attempt, rounds),
-        false => return found.into_iter().map(words).collect(),
-    };
     // Where longer scripts are refused, what was seen first stands.
-    if let Ok(longer) = longer {
+    if takes_too_long(&costs)
+        && let Ok(longer) = longer(shape, attempt, costs)
+    {
         longer.iter().for_each(|growth| println!("again, {}", words(growth)));
         let is_again =
             |growth: &Growth| longer.iter().any(|other| other.is_excess && other.stage == growth.stage);
         found.retain(|growth| growth.what == BYTES || is_again(growth));
     }
     found.into_iter().map(words).collect()
+}
+
+/// How the stages grow from the second size on: a size more, compiled a few times, for it is long.
+fn longer(
+    shape: &Shape,
+    attempt: Attempt,
+    [_, four, sixteen]: [[Cost; 4]; 3],
+) -> Result<Vec<Growth>, String> {
+    let text = (shape.text)(64 * shape.least);
+    let mut costs = [four, sixteen, cost(&text, attempt)?];
+    for _ in 0..2 {
+        if takes_too_long(&costs) {
+            lessen(&mut costs[2], cost(&text, attempt)?);
+        }
+    }
+    Ok(growths(&costs))
 }
 
 /// How something that a stage takes grows with the script.
@@ -109,7 +129,7 @@ struct Growth {
 const BYTES: &str = "bytes";
 const SECONDS: &str = "seconds";
 
-fn differences(costs: &[[Cost; 4]; 3]) -> Vec<Growth> {
+fn growths(costs: &[[Cost; 4]; 3]) -> Vec<Growth> {
     let mut all = Vec::new();
     for (number, stage) in STAGES.into_iter().enumerate() {
         let of_stage = [0, 1, 2].map(|size: usize| costs[size][number]);

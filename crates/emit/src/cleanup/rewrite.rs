@@ -111,7 +111,8 @@ fn with_number(at: &CodeWord, state: &State) -> Option<CodeWord> {
             };
             with(imm).filter(|_| is_taken)
         }
-        class::STX if word.is_plain_access() => {
+        // Kernels before 6.4 take no immediates for fields of contexts (`check_mem_access`, kernel/bpf/verifier.c).
+        class::STX if word.is_plain_access() && state.place(&word).is_some() => {
             let imm = number(word.size() != Size::B8)?;
             let store = isa::store(word.size(), word.dst, word.off, Source::Imm(imm));
             Some(CodeWord { word: store, ..*at })

@@ -2,6 +2,7 @@
 
 use crate::{options, run};
 use moonhook_load::Options;
+use moonhook_packages::Sources;
 use std::path::{Path, PathBuf};
 
 /// Packages that scripts mean by other names.
@@ -102,4 +103,44 @@ fn scripts_of_checkouts_decide_in_the_kernel_as_in_user_space() {
     }
     println!("{ran} scripts ran");
     assert!(ran >= 36, "{ran} scripts ran");
+}
+
+/// Programs of checkouts, with the folders that their packages are; without loaders and what lacks something itself.
+fn programs(folder: &Path) -> Vec<(String, String)> {
+    let sources = Sources { folders: vec![folder.to_path_buf()], aliases: Vec::new() };
+    let mut all = Vec::new();
+    for package in sources.packages() {
+        for listed in moonhook_packages::list(&sources.package(&package).expect("it is listed"), None)
+            .expect("it can be listed")
+        {
+            all.push((package.clone(), listed.name));
+        }
+    }
+    all
+}
+
+#[test]
+fn programs_of_checkouts_are_called_by_chains() {
+    let Some(folder) = folder() else { return };
+    if !moonhook_proof::host::kernel_available("programs of checkouts") {
+        return;
+    }
+    let options = checkout_options(&folder);
+    let scripts = tempfile::tempdir().expect("there is room");
+    let (mut taken, mut refused) = (0, 0);
+    for (package, name) in programs(&folder) {
+        let script = scripts.path().join(format!("{package}_{name}.eclat"));
+        let text = format!("from programs.{package} import {name}\ndef main():\n  {name}(1, 2, 3)\n");
+        std::fs::write(&script, text).expect("there is room");
+        match run(&script, &options, 0).map_err(|error| (error.code(), error)) {
+            Ok(_) => taken += 1,
+            // Takes a million instructions.
+            Err((Some("MH0906"), _)) => refused += 1,
+            // Loaders, programs that call no chains, and what lacks something itself.
+            Err((Some("MH0313" | "MH0915"), _)) => {}
+            Err((_, error)) => panic!("{package}, {name}: {error}"),
+        }
+    }
+    println!("{taken} programs taken, {refused} refused");
+    assert!(taken >= 69 && refused <= 2, "{taken} taken, {refused} refused");
 }

@@ -1,0 +1,158 @@
+//! A program's memory in the arena: each CPU has a part of its own, at some hooks one for each level of interruption.
+
+use super::General;
+use super::parts::Parts;
+use super::random;
+use moonhook_ir as ir;
+use moonhook_ir::Builder;
+use moonhook_ir::helper;
+use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
+use moonhook_runtime::layout::*;
+use moonhook_specialise::{exported, nesting, of_program};
+
+/// Where memory is: all programs have the image, and what follows it is parts of the same size, for each CPU one of each program.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    pub image_end: i64,
+    pub stride: i64,
+}
+
+/// Bytes of each CPU's state (notes of reads and scratch memory of routines included), frames and stack.
+const STATE: i64 = 8192 + NOTES_SIZE;
+const FRAMES: i64 = 512 << 10;
+const STACK: i64 = 512 << 10;
+const FRAMES_START: i64 = STATE + PATTERNS_SIZE;
+const STACK_START: i64 = FRAMES_START + FRAMES;
+pub const PAGE: i64 = 4096;
+/// All of it, but for what packets have for their values.
+pub const NEEDED: i64 = STATE + PATTERNS_SIZE + FRAMES + STACK;
+
+/// The memory of the packet that is there.
+pub struct Reached {
+    pub state: Value,
+    /// Where the state is in the arena.
+    pub address: Value,
+    pub processor: Value,
+    /// How many packets wait for this one on the CPU, at hooks whose programs can be interrupted.
+    pub level: Option<Value>,
+}
+
+impl General<'_> {
+    /// Where the memory of the program is whose code is being made.
+    pub fn memories(&self) -> nesting::Parts {
+        exported::memory(self.functions.snapshot, self.options, self.program)
+    }
+
+    pub fn levels(&mut self) -> Option<[ir::FunctionId; 2]> {
+        let (hook, program, cpus) = (self.hook(), self.program, self.options.cpus);
+        if hook.levels(self.options.clones) == 1 {
+            return None;
+        }
+        let known = self.module.maps.iter().position(|map| map.name == ir::maps::TAKEN);
+        let index = known.unwrap_or_else(|| {
+            let kind = nesting::taken(self.programs(), cpus);
+            self.module.maps.push(ir::Map { name: ir::maps::TAKEN.into(), kind });
+            self.module.maps.len() - 1
+        });
+        let section = (ir::MapId(index as u32), cpus);
+        let take = nesting::take(&of_program("take_level", program), hook, program, section);
+        let give = nesting::give_back(&of_program("give_back_level", program), hook, program, section);
+        Some([take, give].map(|function| {
+            let id = self.reserve();
+            self.place(id, function);
+            id
+        }))
+    }
+
+    /// Finds the memory, or ends the program.
+    pub fn reach_memory(
+        &mut self,
+        code: &mut Builder,
+        statics: &[(i64, u64)],
+        memory: Memory,
+        parts: &Parts,
+    ) -> Reached {
+        let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
+        let level = parts.levels.map(|[take, _]| code.call(take, &[processor]));
+        self.leave_without_memory(code, (processor, level), parts);
+        let memories = self.memories();
+        let each = code.number(memory.stride * i64::from(memories.all));
+        let part = code.binary(BinaryOp::Mul, processor, each);
+        let mut address = code.add(part, memory.image_end + memory.stride * i64::from(memories.first));
+        if let Some(level) = level {
+            let stride = code.number(memory.stride);
+            let offset = code.binary(BinaryOp::Mul, level, stride);
+            address = code.binary(BinaryOp::Add, address, offset);
+        }
+        let state = code.arena(address);
+        self.prepare(code, state, address, statics, memory);
+        if let Some(level) = level {
+            code.store(state, L_LEVEL, level);
+        }
+        Reached { state, address, processor, level }
+    }
+
+    /// Ends the program on a CPU beyond those that it has memory for, and where all of it is taken.
+    fn leave_without_memory(
+        &self,
+        code: &mut Builder,
+        (processor, level): (Value, Option<Value>),
+        parts: &Parts,
+    ) {
+        let (beyond, _) = code.cold_block(0);
+        let cpus = code.number(self.options.cpus.into());
+        code.leave_if(CompareOp::UGe, processor, cpus, beyond, &[]);
+        if let Some(level) = level {
+            let levels = code.number(self.hook().levels(self.options.clones).into());
+            code.leave_if(CompareOp::UGe, level, levels, beyond, &[]);
+        }
+        let start = std::mem::replace(&mut code.block, beyond);
+        if let Some(no_memory) = parts.no_memory {
+            let context = code.param(0);
+            code.call(no_memory, &[context, processor]);
+        }
+        let shift = if self.options.library { 0 } else { self.hook().answer_shift() };
+        let answer = code.number(self.on_error() << shift);
+        code.ret(answer);
+        code.block = start;
+    }
+
+    /// Fills in the parts of the state that never change, on the CPU's first packet.
+    fn prepare(
+        &mut self,
+        code: &mut Builder,
+        state: Value,
+        address: Value,
+        statics: &[(i64, u64)],
+        memory: Memory,
+    ) {
+        let (first, _) = code.cold_block(0);
+        let (ready, _) = code.new_block(0);
+        let known = code.load(state, L_SELF);
+        code.branch(CompareOp::Eq, known, 0, (first, &[]), (ready, &[]));
+        code.block = first;
+        code.store(state, L_SELF, address);
+        let relative = [
+            (L_SCRATCH, STATE - SCRATCH_SIZE),
+            (L_PATTERNS, STATE),
+            (L_FRAMES, FRAMES_START),
+            (L_FRAMES_END, FRAMES_START + FRAMES / FRAME_SIZE * FRAME_SIZE),
+            (L_STACK, STACK_START),
+            (L_STACK_END, STACK_START + STACK - PAGE),
+            (L_HEAP_START, STACK_START + STACK),
+            (L_HEAP_END, memory.stride),
+            (L_MEMORY_END, memory.stride),
+        ];
+        for (field, offset) in relative {
+            let place = code.add(address, offset);
+            code.store(state, field, place);
+        }
+        code.store_constant(state, L_IMAGE_END, memory.image_end);
+        for (field, word) in statics {
+            code.store_constant(state, *field, *word as i64);
+        }
+        random::prepare(code, state, self.options.seed);
+        code.jump(ready, &[]);
+        code.block = ready;
+    }
+}
