@@ -1,4 +1,4 @@
-//! Chains of eCLAT that would go on for very long, or very deep: the packet's budget ends them, and a limit.
+//! Chains of eCLAT that would go on for very long, or very deep: the packet's budget ends them.
 
 use moonhook_load::{Options, load};
 use moonhook_user::{Outcome, UserTier};
@@ -56,8 +56,8 @@ fn chains_and_functions_that_call_one_another_have_an_end() {
     let chains = "from lua.m import again\ndef c0(u64: n):\n  return again(n + 1)\n";
     let module = "local m = {} function m.again(n) return m.call(n) end return m";
     let outcome = run("m.call = function(n) return c0(pkt, n) end print(c0(pkt, 1))", chains, module);
-    let error = outcome.error.map(|error| error.lossy()).unwrap_or_default();
-    assert!(error.ends_with("stack overflow"), "{error}");
+    // They are Lua, whose stack has room for more calls than the budget has steps.
+    assert_eq!(outcome.error.map(|error| error.lossy()).as_deref(), Some("step budget exhausted"));
     let ends = "m.call = function(n) if n > 10 then return n end return c0(pkt, n) end print(c0(pkt, 1))";
     let outcome = run(ends, chains, module);
     assert_eq!((outcome.output, outcome.error), (vec![b"11".to_vec()], None));
