@@ -105,7 +105,8 @@ fn attempt(
     let ((loaded, interrupted), said) =
         messages::collect(|| patience::bounded(options.patience, || load_object(opened)));
     let object = loaded.map_err(|errno| match (options.patience, errno) {
-        (Some(patience), Errno::EAGAIN | Errno::EINTR) if interrupted => {
+        // A log that is full says so in the place of why verification has ended (`bpf_vlog_finalize`, kernel/bpf/log.c).
+        (Some(patience), Errno::EAGAIN | Errno::EINTR | Errno::ENOSPC) if interrupted => {
             InstallError::OutOfPatience { program: options.name.clone(), patience }
         }
         _ => failure(errno, &said, &logs),
