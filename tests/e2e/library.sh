@@ -121,7 +121,7 @@ eventually "the server answers" answers
 for form in expanded general; do
     "$MOONHOOK" build --library filter/names.lua -o names.bpf.o --form $form >build.out
     grep -q "functions .*hello.*bpf_luaxdp_run" build.out || die "$form: $(cat build.out)"
-    "$CLANG" -O2 -g -target bpf -mcpu=v3 -I"/usr/include/$(uname -m)-linux-gnu" -include names.h -c program.bpf.c -o program.bpf.o
+    "$CLANG" -O2 -g -target bpf -mcpu=v3 -I"/usr/include/$(uname -m)-linux-gnu" -D MOONHOOK_WITHOUT_KSYM -include names.h -c program.bpf.c -o program.bpf.o
     bpftool gen object linked.bpf.o program.bpf.o names.bpf.o
     # Name spaces have file systems of their own for BPF: it is attached from within.
     ip netns exec "$RIGHT" ip link set dev right0 xdpgeneric obj linked.bpf.o sec xdp
@@ -138,3 +138,54 @@ for form in expanded general; do
     ip netns exec "$RIGHT" ip link set dev right0 xdpgeneric off
     is 200 fetch blocked.example
 done
+
+# Whatever functions and their parameters are called: a name is refused, or C takes the header, and both libraries go into one program.
+cat >words.py <<'PY'
+import random, subprocess, sys
+moonhook, clang, include = sys.argv[1:]
+words = """int asm main exit abort _exit log pow abs remainder memcpy strlen printf index free _ __ _a __a _A _Bool _Static_assert
+    __int128 __typeof__ unix linux bpf SEC NULL XDP_PASS BPF_ANY bpf_printk bpf_map_lookup_elem bpf_luaxdp_run barrier likely size_t ctx pkt
+    __u32 MOONHOOK_FAILED LICENSE program first first__n second__n first__events a b c inline register bool true nullptr typeof
+    container_of offsetof KERNEL_VERSION constexpr signed wait read xdp u32 errno""".split()
+lua = set("and break do else elseif end false for function global goto if in local nil not or repeat return then true until while".split())
+choose = random.Random(7)
+taken = refused = 0
+for word in words:
+    names = [choose.choice([w for w in words if w not in lua]) for _ in range(3)]
+    with open("words.lua", "w") as script:
+        script.write('require("xdp").attach(function() end)\n')
+        script.write(f'return {{["{word}"] = function({", ".join(["pkt"] + names)}) return {names[0]} end}}\n')
+    built = subprocess.run([moonhook, "build", "--library", "words.lua", "-o", "first.bpf.o"], capture_output=True, text=True)
+    if built.returncode == 1 and "MH0119" in built.stderr:
+        refused += 1
+        continue
+    assert built.returncode == 0, f"{word}: {built.stderr}"
+    taken += 1
+    with open("words.c", "w") as text:
+        text.write('#include <linux/types.h>\n#include <linux/bpf.h>\n#include "first.h"\n#include "second.h"\n#include <bpf/bpf_helpers.h>\n')
+        text.write('extern void bpf_rcu_read_lock(void) __ksym;\nextern void bpf_rcu_read_unlock(void) __ksym;\nchar LICENSE_[] SEC("license") = "GPL";\n')
+        text.write(f'SEC("xdp") int program_of_c(struct xdp_md *context) {{ bpf_rcu_read_lock(); bpf_rcu_read_unlock(); return {word}(context, 1, 2, 3) + second(context) + first(context) > 0; }}\n')
+    subprocess.run([clang, "-Wall", "-Werror", "-O2", "-g", "-target", "bpf", "-I", include, "-c", "words.c", "-o", "words.o"], check=True)
+    subprocess.run(["bpftool", "gen", "object", "words.linked.o", "words.o", "first.bpf.o", "second.bpf.o"], check=True)
+    subprocess.run(["bpftool", "prog", "load", "words.linked.o", "/sys/fs/bpf/moonhook-words"], check=True, stderr=subprocess.PIPE)
+    subprocess.run(["rm", "/sys/fs/bpf/moonhook-words"], check=True)
+print(taken, refused)
+PY
+printf 'require("xdp").attach(function() end) return {n = function(pkt) return 1 end}\n' >second.lua
+"$MOONHOOK" build --library second.lua -o second.bpf.o >/dev/null
+python3 words.py "$MOONHOOK" "$CLANG" "/usr/include/$(uname -m)-linux-gnu" >words.out
+read -r taken refused <words.out
+[ "$taken" -gt 20 ] && [ "$refused" -gt 20 ] || die "names taken and refused: $(cat words.out)"
+
+# Neither file is written if the other one cannot be, and nothing is left of what was begun.
+mkdir -p files && cd files
+cp ../second.lua .
+printf 'precious\n' >second.h
+"$MOONHOOK" build --library second.lua -o second.bpf.o 2>error.out && die "a header of somebody's is overwritten"
+grep -q MH0035 error.out && [ ! -e second.bpf.o ] && grep -q precious second.h || die "$(cat error.out)"
+rm second.h
+{ (ulimit -f 1; "$MOONHOOK" build --library second.lua -o second.bpf.o --form general) && die "there is no limit"; } >/dev/null 2>&1
+is "error.out second.lua" echo $(ls -A)
+"$MOONHOOK" build --library second.lua -o /dev/null >/dev/null
+"$MOONHOOK" build --library second.lua -o second.h >/dev/null 2>error.out && die "an object is called like its header"
+is "error.out second.lua" echo $(ls -A)

@@ -90,7 +90,7 @@ impl General<'_> {
 
     /// The hook of the program whose code is being made.
     pub fn hook(&self) -> &'static Hook {
-        self.functions.snapshot.hooks()[self.program]
+        self.functions.snapshot.points()[self.program].hook
     }
 
     /// The verdict after a run-time error.
@@ -125,12 +125,12 @@ impl General<'_> {
         parts: &Parts,
     ) -> ir::Function {
         let hook = self.hook();
-        let point = self.functions.snapshot.points().swap_remove(self.program);
+        let point = &self.functions.snapshot.points()[self.program];
         let section = point.section(self.options.frags);
         let parameters = 1 + exported::parameters(self.functions.snapshot, self.program) as u32;
         let kind = ir::FunctionKind::Program { section };
         let mut code = Builder::new(&self.program_name(), kind, parameters);
-        code.function.prototype = exported::prototype(self.functions.snapshot, self.options, self.program);
+        code.function.prototype = exported::prototype(self.functions.snapshot, self.program);
         let reached = self.reach_memory(&mut code, statics, memory, parts);
         let Reached { state, address, .. } = reached;
         code.store_constant(state, L_BUDGET, self.options.budget.into());
@@ -173,7 +173,7 @@ impl General<'_> {
         }
         let hook = self.hook();
         let mut answer = verdict;
-        if !self.options.library {
+        if self.functions.snapshot.library.is_none() {
             if let Some(mask) = hook.mask() {
                 answer = code.binary(BinaryOp::And, answer, ir::Operand::Imm(mask));
             }
@@ -186,8 +186,8 @@ impl General<'_> {
 
     /// The name of the program's function. Subprograms are symbols of the same object.
     fn program_name(&self) -> String {
-        let mut name = moonhook_specialise::program_name(self.functions.snapshot, self.program);
-        if self.options.library {
+        let mut name = self.functions.snapshot.program_name(self.program);
+        if self.functions.snapshot.library.is_some() {
             // The others get other names later.
             return name;
         }

@@ -12,14 +12,14 @@ use moonhook_specialise::exported;
 impl General<'_> {
     /// The program whose functions are also those of the one with that number.
     pub fn representative(&self, program: usize) -> usize {
-        exported::representative(self.functions.snapshot, self.options, program)
+        self.representatives[program]
     }
 
     /// By program, the text with which errors about its result begin, if it is a function of a library.
     pub fn called(&mut self) -> Vec<Option<u64>> {
-        let points = self.functions.snapshot.points().into_iter();
+        let points = self.functions.snapshot.points().iter();
         let texts: Vec<Option<u64>> = points
-            .map(|point| match point.place {
+            .map(|point| match &point.place {
                 Place::Function(name) => {
                     Some(self.image.text(format!("function '{name}' returned a ").as_bytes()))
                 }

@@ -76,6 +76,8 @@ pub struct General<'a> {
     pub options: &'a Options,
     /// The number of the program whose code is being made, of one for each hook.
     program: usize,
+    /// By program, the one whose functions and memory it has.
+    representatives: Vec<usize>,
     pub reach: Reach,
     pub image: Image,
     pub sites: Vec<Site>,
@@ -156,15 +158,17 @@ fn lower_with(
         maps: interfaces::named(&functions, &reach).into_iter().collect(),
         ..ir::Module::default()
     };
+    let representatives = moonhook_specialise::exported::representatives(functions.snapshot, options);
     let general = General {
         functions,
         options,
         program: 0,
+        representatives,
         reach,
         image: Image::new(),
         sites: vec![Site::default()],
         module,
-        functions_made: vec![None; 2 * snapshot.hooks().len()],
+        functions_made: vec![None; 2 * snapshot.points().len()],
         own: HashMap::new(),
         routines: HashMap::new(),
         uncompiled_routines: Vec::new(),
@@ -192,7 +196,7 @@ fn lower_with(
 impl General<'_> {
     /// How many programs there are: the first functions.
     fn programs(&self) -> usize {
-        self.functions.snapshot.hooks().len()
+        self.representatives.len()
     }
 
     /// The program's subprogram that calls library functions by their numbers: those of all programs follow the programs.

@@ -88,7 +88,7 @@ fn missing(
     match owned.get(&table) {
         Some(owner) => Some(missing_member(snapshot, (owner, table), &name)),
         None if here.is_library && here.name.as_deref() == Some("_G") => {
-            LowerErrorKind::missing_global(&name, snapshot.hooks().first()?)
+            LowerErrorKind::missing_global(&name, snapshot.hooks().next()?)
         }
         None => None,
     }

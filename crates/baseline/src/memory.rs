@@ -111,7 +111,7 @@ impl General<'_> {
             let context = code.param(0);
             code.call(no_memory, &[context, processor]);
         }
-        let shift = if self.options.library { 0 } else { self.hook().answer_shift() };
+        let shift = if self.functions.snapshot.library.is_some() { 0 } else { self.hook().answer_shift() };
         let answer = code.number(self.on_error() << shift);
         code.ret(answer);
         code.block = start;

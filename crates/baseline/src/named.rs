@@ -54,7 +54,7 @@ pub fn named(functions: &Functions<'_>, reach: &Reach, computed: bool) -> BTreeS
         pending: Vec::new(),
         pending_tables: Vec::new(),
     };
-    for handler in &functions.snapshot.handlers {
+    for handler in functions.snapshot.handlers.iter() {
         named.closure(handler.closure);
     }
     loop {

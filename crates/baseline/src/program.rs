@@ -37,7 +37,7 @@ impl General<'_> {
     pub(super) fn build(mut self) -> Result<Outcome, LowerError> {
         let snapshot = self.functions.snapshot;
         let handlers: Vec<Vec<u64>> =
-            (0..snapshot.hooks().len()).map(|program| self.handlers(program)).collect();
+            (0..snapshot.points().len()).map(|program| self.handlers(program)).collect();
         let string_meta = self.string_metatable();
         self.start_module();
         self.put_packet_methods();

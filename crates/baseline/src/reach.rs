@@ -81,7 +81,7 @@ impl Reach {
         computed: impl Fn(&Functions<'_>, &Reach) -> HashSet<Arc<[u8]>>,
     ) -> Reach {
         let mut reach = Reach::default();
-        for handler in &functions.snapshot.handlers {
+        for handler in functions.snapshot.handlers.iter() {
             reach.value(&Value::Closure(handler.closure));
         }
         if let Some(methods) = functions.snapshot.strings {

@@ -88,7 +88,7 @@ impl ScriptOptions {
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,
-            library: false,
+            library: None,
             kernel: Arc::new(RunningKernel),
             defines: self.defines(),
             packages: self.packages.folders(),

@@ -134,17 +134,18 @@ impl Block {
             place.run(&["check", "--form", form, "script.lua"]).ends_with(0);
         }
         let loaded = moonhook_load::load(std::slice::from_ref(&script), &Settings::default().load);
-        let hooks = loaded.map_err(|error| self.problem(error))?.snapshot.hooks();
-        if hooks.iter().any(|hook| !hook.has_packet()) {
+        let snapshot = loaded.map_err(|error| self.problem(error))?.snapshot;
+        let hook = snapshot.points()[0].hook;
+        if snapshot.hooks().any(|hook| !hook.has_packet()) {
             // The kernel has no test runs of such programs.
             let mut user = pair::user_tier(&script).map_err(failed)?;
-            return self.compared(hooks[0], |_, frame| Ok(user.run(frame).0));
+            return self.compared(hook, |_, frame| Ok(user.run(frame).0));
         }
         let mut pair = Pair::in_both_forms(&script, false).map_err(failed)?;
         if let Some(error) = pair.take_refused() {
             return Err(failed(error));
         }
-        self.compared(hooks[0], |name, frame| pair.run_named(frame, || name.to_string()).map_err(failed))
+        self.compared(hook, |name, frame| pair.run_named(frame, || name.to_string()).map_err(failed))
     }
 
     /// Runs the frames that are named, and then others.

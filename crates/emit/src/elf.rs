@@ -144,10 +144,12 @@ impl<'a> Writer<'a> {
             let global = !matches!(function.kind, FunctionKind::Subprogram { global: false, .. });
             let (offset, size) = (u64::from(code.offset), bytes.len() as u64);
             let symbol = self.symbol(&function.name, SymbolKind::Text, global, id, offset, size);
-            if function.prototype.as_ref().is_some_and(|prototype| prototype.is_hidden) {
-                let st_info = elf::SymbolInfo::new(elf::STB_GLOBAL, elf::STT_FUNC);
+            if let Some(prototype) = &function.prototype {
+                let binding = if prototype.is_weak { elf::STB_WEAK } else { elf::STB_GLOBAL };
+                let visibility = if prototype.is_hidden { elf::STV_HIDDEN } else { elf::STV_DEFAULT };
+                let st_info = elf::SymbolInfo::new(binding, elf::STT_FUNC);
                 self.object.symbol_mut(symbol).flags =
-                    SymbolFlags::Elf { st_info, st_other: elf::STV_HIDDEN.into() };
+                    SymbolFlags::Elf { st_info, st_other: visibility.into() };
             }
             self.functions.push(Some(symbol));
         }

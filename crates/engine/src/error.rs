@@ -41,7 +41,7 @@ pub enum EngineError {
     NoInterface { place: String, name: String, existing: Vec<String> },
     #[error("the object has no program for a hook")]
     NoProgram,
-    #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes >> 20, .most >> 20)]
+    #[error("the program needs {} MiB of memory, and one map of an object can have {} MiB", .bytes.div_ceil(1 << 20), .most >> 20)]
     TooMuchMemory { bytes: usize, most: usize },
 }
 

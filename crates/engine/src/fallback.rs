@@ -8,15 +8,15 @@ use crate::Form;
 use crate::error::Noted;
 use crate::of_objects;
 use crate::reason::largest_line;
-use crate::stages::{Attempt, Timings, check_memory, check_size, emit, lower, object_name, timed};
-use crate::{Choice, EngineError, Reason, Settings, possible_cpus};
+use crate::stages::{Attempt, Timings, check_size, emit, lower, object_name, rewrite, timed};
+use crate::{Choice, EngineError, Reason, Settings};
 use moonhook_diagnostic::Place;
 use moonhook_emit::{EmitError, Object};
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Module, SourceFile};
 use moonhook_snapshot::Snapshot;
-use moonhook_specialise::{Learned, library_name};
+use moonhook_specialise::Learned;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -149,7 +149,7 @@ where
         let (module, object, accepted) = outcome?;
         self.timings.sum();
         let choice = Choice { form: attempt.form, reason: None };
-        let points = self.snapshot.points();
+        let points = self.snapshot.points().to_vec();
         let receivers = self.snapshot.receivers.clone();
         let compiled = Compiled { module, object, points, receivers, attempt, choice, timings: self.timings };
         Ok((compiled, accepted))
@@ -158,21 +158,7 @@ where
     fn module(&mut self, attempt: Attempt) -> Result<Module, EngineError> {
         let (snapshot, settings, learned) = (self.snapshot, self.settings, &mut self.learned);
         let mut module = timed(&mut self.timings.lower, || lower(snapshot, settings, attempt, learned))?;
-        timed(&mut self.timings.passes, || moonhook_passes::optimise(&mut module));
-        if !snapshot.flows.is_empty() && settings.arena {
-            // Functions of flows read what handlers count, and are made later.
-        } else if settings.arena {
-            moonhook_passes::per_cpu::run(&mut module, settings.cpus.unwrap_or_else(possible_cpus));
-        } else {
-            let moved = moonhook_passes::without_arena::run(&mut module);
-            let most = moonhook_passes::without_arena::MOST;
-            moved.map_err(|bytes| EngineError::TooMuchMemory { bytes, most })?;
-        }
-        if settings.load.library {
-            moonhook_passes::shallow::run(&mut module, MOST_FRAMES);
-            moonhook_passes::library::run(&mut module, &library_name(snapshot));
-        }
-        check_memory(&module)?;
+        timed(&mut self.timings.passes, || rewrite(snapshot, settings, &mut module))?;
         Ok(module)
     }
 
@@ -250,9 +236,6 @@ fn placed(mut error: InstallError, module: &Module) -> InstallError {
     }
     error
 }
-
-/// Frames of a library: the kernel has 8 (`MAX_CALL_FRAMES`), of which one is the program's in C.
-const MOST_FRAMES: usize = 7;
 
 /// What an attempt comes to; with an error, the module if there is one.
 type Outcome<T> = Result<(Compiled, T), Failed>;

@@ -92,7 +92,7 @@ impl FlowCompiler {
             first_event: 0,
             callers: Vec::new(),
         };
-        let is_alone = snapshot.hooks().len() == 1 && module.arena().is_none();
+        let is_alone = snapshot.points().len() == 1 && module.arena().is_none();
         let is_undisturbed =
             |callers: &Vec<(Caller, usize)>| callers.iter().all(|(caller, _)| caller.is_undisturbed);
         let is_left = module.flows.iter().all(|calls| calls.leaves_region);
@@ -301,7 +301,7 @@ fn region_size(module: &Module) -> Option<u32> {
 fn points_of(snapshot: &Snapshot, calls: &[&FlowCalls]) -> Vec<Point> {
     let all = snapshot.points();
     if calls.is_empty() {
-        return all.into_iter().find(|point| point.hook.has_packet()).into_iter().collect();
+        return all.iter().find(|point| point.hook.has_packet()).cloned().into_iter().collect();
     }
     calls.iter().map(|calls| all[calls.program].clone()).collect()
 }

@@ -35,4 +35,4 @@ pub use packages::{Folders, OBJECTS};
 pub use reason::{Choice, Reason};
 pub use running::RunningKernel;
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};
-pub use stages::{Attempt, Entry, Timings, emit, entries, lower, object_name, timed};
+pub use stages::{Attempt, Entry, Timings, emit, entries, lower, object_name, rewrite, timed};

@@ -80,12 +80,11 @@ pub fn lower(
         kernel_types: settings.kernel_types.unwrap_or_else(|| settings.arena && has_kernel_types()),
         clones: snapshot.clones(),
         frags: settings.frags,
-        copies: settings.frags || snapshot.hooks().iter().any(|hook| hook.copied().is_some()),
+        copies: settings.frags || snapshot.hooks().any(|hook| hook.copied().is_some()),
         memory: settings.memory,
         subprograms: attempt.subprograms,
         max_work: attempt.bounded.then(|| work_for(snapshot)),
         of_flow: settings.of_flow.clone(),
-        library: settings.load.library,
         ..moonhook_specialise::Options::default()
     };
     let module = match attempt.form {
@@ -96,7 +95,7 @@ pub fn lower(
         }
     };
     let mut module = module.map_err(Box::new)?;
-    if settings.load.library {
+    if snapshot.library.is_some() {
         moonhook_specialise::exported::keyed::add(&mut module, snapshot);
     }
     if let Some(script) = &settings.of_flow {
@@ -116,6 +115,31 @@ pub fn lower(
     Ok(module)
 }
 
+/// Frames of a library: the kernel has 8 (`MAX_CALL_FRAMES`), of which one is the program's in C.
+const MOST_FRAMES: usize = 7;
+
+/// Runs the passes over IR that [`lower`] has made.
+///
+/// # Errors
+/// `TooMuchMemory`.
+pub fn rewrite(snapshot: &Snapshot, settings: &Settings, module: &mut Module) -> Result<(), EngineError> {
+    moonhook_passes::optimise(module);
+    if !snapshot.flows.is_empty() && settings.arena {
+        // Functions of flows read what handlers count, and are made later.
+    } else if settings.arena {
+        moonhook_passes::per_cpu::run(module, settings.cpus.unwrap_or_else(possible_cpus));
+    } else {
+        let moved = moonhook_passes::without_arena::run(module);
+        let most = moonhook_passes::without_arena::MOST;
+        moved.map_err(|bytes| EngineError::TooMuchMemory { bytes, most })?;
+    }
+    if let Some(library) = &snapshot.library {
+        moonhook_passes::shallow::run(module, MOST_FRAMES);
+        moonhook_passes::library::run(module, library);
+    }
+    check_memory(module)
+}
+
 /// Adds warnings of fields that libraries do not have. Each stands for the error that is certain where the nil is called or computed with.
 fn warn_of_members(module: &mut Module, snapshot: &Snapshot) {
     for missing in moonhook_baseline::missing_members(snapshot) {
@@ -132,7 +156,7 @@ fn warn_of_members(module: &mut Module, snapshot: &Snapshot) {
 /// Refuses a verdict for errors that one of the script's hooks does not have.
 fn check_verdict(snapshot: &Snapshot, settings: &Settings) -> Result<(), EngineError> {
     let name = settings.on_error.name().unwrap_or_default();
-    match snapshot.hooks().into_iter().find(|hook| !settings.on_error.is_of(hook)) {
+    match snapshot.hooks().find(|hook| !settings.on_error.is_of(hook)) {
         Some(hook) => Err(EngineError::NoSuchVerdict { name: name.to_string(), hook }),
         None => Ok(()),
     }
@@ -170,7 +194,7 @@ pub fn check_size(module: &Module) -> Result<(), EngineError> {
 ///
 /// # Errors
 /// `TooMuchMemory`.
-pub fn check_memory(module: &Module) -> Result<(), EngineError> {
+fn check_memory(module: &Module) -> Result<(), EngineError> {
     let most = 1 << 32;
     let sizes = module.maps.iter().filter_map(|map| match map.kind {
         MapKind::Arena { pages, .. } => Some(pages as usize * PAGE),

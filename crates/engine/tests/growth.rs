@@ -14,8 +14,8 @@ mod measure;
 mod shapes;
 
 use measure::{Cost, measured};
-use moonhook_engine::{Attempt, Learned, Settings, emit, lower};
-use shapes::{ENTRIES, SHAPES, Shape};
+use moonhook_engine::{Attempt, Learned, Settings, emit, lower, rewrite};
+use shapes::{ENTRIES, SHAPES, Shape, Text};
 use std::path::PathBuf;
 
 /// Of the second difference to the first: 4 where a stage is linear, 16 where it is quadratic.
@@ -32,18 +32,20 @@ const LEAST_BYTES: f64 = 1e6;
 const STAGES: [&str; 4] = ["load", "lower", "passes", "emit"];
 
 /// What each stage takes for a script; what the compiler says where it takes no script of that length.
-fn cost(text: &str, attempt: Attempt) -> Result<[Cost; 4], String> {
+fn cost(text: &Text, attempt: Attempt) -> Result<[Cost; 4], String> {
     let folder = tempfile::tempdir().expect("a folder for the script");
     let path = folder.path().join("script.lua");
-    std::fs::write(&path, text).expect("the script can be written");
-    let settings = Settings { cpus: Some(2), ..Settings::default() };
+    std::fs::write(&path, &text.script).expect("the script can be written");
+    let mut settings = Settings { cpus: Some(2), arena: !text.is_library, ..Settings::default() };
+    settings.load.library = text.is_library.then(|| "library".into());
     let paths: [PathBuf; 1] = [path];
     let (loaded, load) = measured(|| moonhook_load::load(&paths, &settings.load));
     let snapshot = loaded.map_err(|error| error.to_string())?.snapshot;
     let mut learned = Learned::default();
     let (module, lowered) = measured(|| lower(&snapshot, &settings, attempt, &mut learned));
     let mut module = module.map_err(|error| error.to_string())?;
-    let ((), passes) = measured(|| moonhook_passes::optimise(&mut module));
+    let (rewritten, passes) = measured(|| rewrite(&snapshot, &settings, &mut module));
+    rewritten.map_err(|error| error.to_string())?;
     let (object, emitted) = measured(|| emit(&module));
     object.map_err(|error| error.to_string())?;
     Ok([load, lowered, passes, emitted])
@@ -51,7 +53,7 @@ fn cost(text: &str, attempt: Attempt) -> Result<[Cost; 4], String> {
 
 /// What each stage takes for three sizes of a shape, each compiled `rounds` times at least.
 fn costs(shape: &Shape, attempt: Attempt, rounds: usize) -> Result<[[Cost; 4]; 3], String> {
-    let texts = [1, 4, 16].map(|times| (shape.text)(times * shape.least));
+    let texts = [1, 4, 16].map(|times| shape.script(times));
     if attempt == Attempt::GENERAL {
         // What general code takes once in a process, of parts that no shape before has had, is no growth.
         cost(&texts[0], attempt)?;
@@ -104,7 +106,7 @@ fn longer(
     attempt: Attempt,
     [_, four, sixteen]: [[Cost; 4]; 3],
 ) -> Result<Vec<Growth>, String> {
-    let text = (shape.text)(64 * shape.least);
+    let text = shape.script(64);
     let mut costs = [four, sixteen, cost(&text, attempt)?];
     for _ in 0..2 {
         if takes_too_long(&costs) {
@@ -160,7 +162,8 @@ fn what_compiling_takes_grows_with_the_script() {
 
     for (name, text, most) in ENTRIES {
         let peak = measure::peak(|| {
-            cost(&text(), Attempt::EXPANDED).unwrap_or_else(|error| panic!("{name}: {error}"))
+            cost(&Text { script: text(), is_library: false }, Attempt::EXPANDED)
+                .unwrap_or_else(|error| panic!("{name}: {error}"))
         });
         println!("{name}: {} MB at most", peak >> 20);
         assert!(peak < *most, "{name} takes {peak} bytes");

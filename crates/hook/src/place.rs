@@ -142,8 +142,8 @@ impl Point {
         Point::at(hook, Place::Interface)
     }
 
-    pub fn at(hook: &'static Hook, place: Place) -> Point {
-        Point { hook, place, order: Order::default() }
+    pub const fn at(hook: &'static Hook, place: Place) -> Point {
+        Point { hook, place, order: Order::Behind }
     }
 
     /// The section of its program, of one that also takes frames in several buffers if wanted.

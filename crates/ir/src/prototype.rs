@@ -8,6 +8,8 @@ pub struct Prototype {
     pub parameters: Vec<(&'static str, CType)>,
     /// The kernel verifies it with each of its callers, and not by itself: then it can have addresses of memory of any length.
     pub is_hidden: bool,
+    /// Other objects may have a function of that name: linkers take the first.
+    pub is_weak: bool,
 }
 
 /// Types of parameters and results.

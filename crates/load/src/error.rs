@@ -1,5 +1,6 @@
 //! What can go wrong at load time, and how a person is told.
 
+use crate::obstacle::Obstacle;
 use moonhook_diagnostic::{Diagnostic, Place};
 
 /// An error of the load stage. Where it has a place, that is a line of a script or of one of its modules.
@@ -37,8 +38,8 @@ pub enum LoadError {
     Kernel { failure: Box<Failure>, refused: Refused },
     #[error("{script} has no functions for C: it returns none, and registers no handler")]
     NoFunction { script: String },
-    #[error("C cannot call the function '{name}': {problem}")]
-    Exported { name: String, problem: String, place: Option<Box<Place>> },
+    #[error("C cannot call the function '{name}': {obstacle}")]
+    Exported { name: String, obstacle: Obstacle, place: Option<Box<Place>> },
     /// A script of eCLAT that this one loads.
     #[error("{}", .0.message)]
     Chain(Box<Diagnostic>),
@@ -169,9 +170,7 @@ impl LoadError {
             LoadError::NoFunction { .. } => {
                 "let it end with `return {name = function(pkt, a, b) … end}`; `a` and `b` are integers".into()
             }
-            LoadError::Exported { .. } => {
-                "C gives functions the packet and up to four integers: `name = function(pkt, a, b) … end`".into()
-            }
+            LoadError::Exported { obstacle, .. } => obstacle.help().into(),
             LoadError::TooDeep(_) => {
                 "use local variables or `table.concat` for parts of it; operands of `..` count, too".into()
             }

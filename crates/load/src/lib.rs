@@ -25,6 +25,7 @@ mod map_limits;
 mod modules;
 mod names;
 mod object_maps;
+mod obstacle;
 mod packages;
 mod packet_time;
 mod print;
@@ -64,6 +65,7 @@ pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
 pub use crate::modules::xsk::event as event_of_queue;
 pub use crate::object_maps::{MapsOfObjects, ObjectMaps};
+pub use crate::obstacle::Obstacle;
 pub use crate::packages::{Packaged, Packages};
 pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
@@ -92,8 +94,9 @@ pub struct Options {
     pub prints_to_stderr: bool,
     /// The hook that `attach` registers for, and for which there has to be a handler: XDP, and none need be for that.
     pub hook: Option<&'static Hook>,
-    /// The functions in the table that a script returns are for programs in C, which call them at that hook; it needs no handlers then.
-    pub library: bool,
+    /// The name of the library, a C identifier, if the functions in the table that a script returns are for programs in C, which call them at
+    /// that hook; it needs no handlers then.
+    pub library: Option<String>,
     /// Who knows the kernel that the scripts are for.
     pub kernel: Arc<dyn Kernel>,
     /// Who has the programs that chains call.
@@ -132,7 +135,7 @@ impl Default for Options {
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
-            library: false,
+            library: None,
             kernel: Arc::new(kernel::NoKernel),
             packages: Arc::new(packages::NoPackages),
             defines: Vec::new(),
@@ -231,8 +234,8 @@ pub fn load_with_contents(
     meter.limit_time(None);
 
     let mut registered = spread::spread(registry.handlers.all.take(), &options.interfaces, &mut ran);
-    if options.library {
-        library::check(&registered)?;
+    if options.library.is_some() {
+        library::check(&registered, &files.sources())?;
         // Who calls a library by a script's name means one script.
         if let [script] = ran.as_mut_slice() {
             registered.extend(library::called(&registered));
@@ -265,6 +268,10 @@ pub fn load_with_contents(
             ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
         snapshot.owners = Owners::of(snapshot, &scripts);
         snapshot.receivers = registry.receivers.queues();
+        if let Some(library) = &options.library {
+            snapshot.library = Some(library.clone());
+            library::check_names(snapshot, library)?;
+        }
         snapshot.traced = registry.traced.borrow().clone();
         registry.chains.put(snapshot);
         snapshot.contents.extend(registry.object_maps.contents());
@@ -321,14 +328,14 @@ fn run_script(
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
     let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
-    if runner.options.library {
+    if runner.options.library.is_some() {
         let functions = library::functions(&returned, registry.chosen, &runner.files.sources())?;
         registry.handlers.all.borrow_mut().extend(functions);
     }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
     if handlers.is_empty() {
         let script = script.to_string_lossy().into_owned();
-        return Err(match runner.options.library {
+        return Err(match runner.options.library.is_some() {
             true => LoadError::NoFunction { script },
             false => LoadError::NoHandler { script },
         });

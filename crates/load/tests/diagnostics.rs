@@ -171,7 +171,7 @@ fn mh0104_a_script_without_handler() {
 fn load_library(files: &[(&str, &str)]) -> Result<moonhook_load::Loaded, LoadError> {
     let folder = Folder::new(files);
     let scripts: Vec<_> = files.iter().map(|(name, _)| folder.path(name)).collect();
-    load(&scripts, &Options { library: true, ..Options::default() })
+    load(&scripts, &Options { library: Some("lib".into()), ..Options::default() })
 }
 
 #[test]
@@ -197,30 +197,64 @@ fn mh0118_a_library_without_functions() {
 #[test]
 fn mh0119_a_function_that_c_cannot_call() {
     let cases = [
-        ("return {\n['a.b'] = function(p) end}", 2, "its name is none in C"),
-        ("return {[''] = function(p) end}", 1, "its name is none in C"),
-        ("return {int = function(p) end}", 1, "its name is none in C"),
-        ("return {function(p) end}", 1, "its name is none in C"),
-        ("return {x = function() end}", 1, "it takes no packet"),
-        ("return {x = function(p, ...) end}", 1, "it takes `...`"),
-        ("return {x = function(p, a, b, c, d, e) end}", 1, "it takes 5 integers behind the packet"),
-        ("return {x = print}", 0, "it is none of a script's"),
+        ("return {\n['a.b'] = function(p) end}", 2, "its name is none in C", "letters, digits"),
+        ("return {[''] = function(p) end}", 1, "its name is none in C", "letters, digits"),
+        ("return {function(p) end}", 1, "its name is none in C", "letters, digits"),
+        ("return {[('x'):rep(256)] = function(p) end}", 1, "has more than 255 bytes", "another name"),
+        ("return {int = function(p) end}", 1, "means something else in programs in C", "another name"),
+        (
+            "return {\nbpf_printk = function(p) end}",
+            2,
+            "means something else in programs in C",
+            "another name",
+        ),
+        ("return {exit = function(p) end}", 1, "means something else in programs in C", "another name"),
+        ("return {lib__x = function(p) end}", 1, "those of the library's own symbols", "the object (`-o`)"),
+        ("return {x = function() end}", 1, "it takes no packet", "function(pkt, a, b)"),
+        ("return {x = function(p, ...) end}", 1, "it takes `...`", "function(pkt, a, b)"),
+        (
+            "return {x = function(p, a, b, c, d, e) end}",
+            1,
+            "it takes 5 integers behind the packet",
+            "function(pkt, a, b)",
+        ),
+        ("return {x = print}", 0, "it is none of a script's", "a function that calls it"),
+        (
+            "require('xdp').attach(function() end) return {lib = function(p) end}",
+            1,
+            "the function that calls the handlers has that name",
+            "the object (`-o`)",
+        ),
+        (
+            "require('xdp').attach(function() end) return {bpf_luaxdp_run = function(p) end}",
+            1,
+            "programs written for Lunatik call all handlers at XDP by that name",
+            "another name",
+        ),
     ];
-    for (script, line, problem) in cases {
+    for (script, line, problem, help) in cases {
         let error = load_library(&[("x.lua", script)]).err().unwrap();
         assert_eq!(error.code(), "MH0119", "{script}");
         assert!(error.to_string().ends_with(problem), "{error}");
         let diagnostic = error.diagnostic();
-        assert_eq!(diagnostic.place.map_or(0, |place| place.line), line, "{script}");
-        assert!(diagnostic.help.unwrap().contains("function(pkt, a, b)"));
+        assert_eq!(diagnostic.place.as_ref().map_or(0, |place| place.line), line, "{script}");
+        assert!(diagnostic.help.as_ref().unwrap().contains(help), "{script}: {diagnostic:?}");
     }
     let folder = Folder::new(&[("x.lua", "return {x = function(p) end}")]);
     let hook = Some(&moonhook_hook::RAW_TRACEPOINT);
-    let error = load(&[folder.path("x.lua")], &Options { library: true, hook, ..Options::default() });
-    assert!(error.err().unwrap().to_string().ends_with("programs at the hook 'raw_tp' have no packets"));
+    let error =
+        load(&[folder.path("x.lua")], &Options { library: Some("lib".into()), hook, ..Options::default() });
+    let error = error.err().unwrap();
+    assert!(error.to_string().ends_with("programs at the hook 'raw_tp' have no packets"));
+    assert_eq!(error.diagnostic().place.map(|place| place.line), Some(1));
     let one = "return {x = function(p) end}";
     let error = load_library(&[("a.lua", one), ("b.lua", one)]).err().unwrap();
     assert!(error.to_string().contains("another script has one of that name"), "{error}");
+    let folder = Folder::new(&[("x.lua", "\nrequire('xdp').attach(function(p) end)")]);
+    let error = load(&[folder.path("x.lua")], &Options { library: Some("int".into()), ..Options::default() });
+    let error = error.err().unwrap();
+    assert!(error.to_string().contains("the handlers' function has the object's name"), "{error}");
+    assert_eq!(error.diagnostic().place.map(|place| place.line), Some(2));
 }
 
 #[test]

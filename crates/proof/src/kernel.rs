@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// A verdict that no script returns by accident, where its hooks have one, or else one that is not what no verdict means: an error shows.
 pub fn on_error(snapshot: &Snapshot) -> OnError {
-    let all_have = |name: &OnError| snapshot.hooks().into_iter().all(|hook| name.is_of(hook));
+    let all_have = |name: &OnError| snapshot.hooks().all(|hook| name.is_of(hook));
     let names = ["aborted", "drop", "match", "keep"].map(OnError::named);
     names.into_iter().find(all_have).unwrap_or(OnError::PASS)
 }

@@ -209,7 +209,7 @@ impl User {
             budget,
             ..moonhook_user::Options::default()
         };
-        let points = loaded.snapshot.points();
+        let points = loaded.snapshot.points().to_vec();
         Ok(User { tier: UserTier::new(loaded, options)?, points })
     }
 

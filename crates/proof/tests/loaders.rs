@@ -57,7 +57,7 @@ fn sample(script: &Path, form: Form, folder: &Path, frames: &[Vec<u8>]) -> Optio
     let settings = Settings { form: Some(form), ..Settings::default() };
     let loaded = moonhook_load::load(&[script.to_path_buf()], &settings.load).unwrap();
     // Loaders that are older than tcx links do not know their sections.
-    if loaded.snapshot.hooks().iter().any(|hook| **hook != XDP) {
+    if loaded.snapshot.hooks().any(|hook| *hook != XDP) {
         return None;
     }
     let own = moonhook_engine::install(&loaded.snapshot, &settings, LogDetail::Nothing, |_| Vec::new());

@@ -1,9 +1,12 @@
 //! Files that are written beside the one that they replace, and take its place when they are complete.
 //!
-//! Whoever reads the file, and whoever finds it after a full disk or the end of the machine, sees the old content or the new one.
+//! Whoever reads the file, and whoever finds it after a full disk or the end of the machine, sees the old content or the new one. Where the
+//! file system can do it, the new one has no name until it is complete (`O_TMPFILE`, open(2)): nothing is left of it after a signal.
 
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +14,19 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
-    /// Where the content is meanwhile; `None` if it goes where it belongs at once.
-    beside: Option<PathBuf>,
+    meanwhile: Meanwhile,
     target: PathBuf,
+}
+
+/// Where the content is until it is complete.
+#[derive(Debug)]
+enum Meanwhile {
+    /// Where it belongs.
+    There,
+    /// In a file without a name, of the same folder.
+    Unnamed,
+    /// In a file beside the other one.
+    Beside(PathBuf),
 }
 
 /// Names that are tried for the file beside.
@@ -36,7 +49,7 @@ impl Replacement {
             }
             Ok(_) => {
                 let file = OpenOptions::new().write(true).open(path)?;
-                Ok(Replacement { file, beside: None, target: path.to_owned() })
+                Ok(Replacement { file, meanwhile: Meanwhile::There, target: path.to_owned() })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // A link that leads nowhere: its target is what is made.
@@ -48,32 +61,77 @@ impl Replacement {
     }
 
     fn beside(target: PathBuf) -> io::Result<Replacement> {
-        let name = target.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
-        for number in 0..ATTEMPTS {
-            let beside = target.with_file_name(format!(".{name}.{}-{number}.new", std::process::id()));
-            match OpenOptions::new().write(true).create_new(true).mode(0o666).open(&beside) {
-                Ok(file) => return Ok(Replacement { file, beside: Some(beside), target }),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
+        if let Ok(file) = unnamed(folder_of(&target)) {
+            return Ok(Replacement { file, meanwhile: Meanwhile::Unnamed, target });
         }
-        Err(ErrorKind::AlreadyExists.into())
+        let make = |beside: &Path| OpenOptions::new().write(true).create_new(true).mode(0o666).open(beside);
+        let (file, beside) = under_free_name(&target, make)?;
+        Ok(Replacement { file, meanwhile: Meanwhile::Beside(beside), target })
     }
 
     /// Puts the file in its place.
     ///
     /// # Errors
-    /// As of `fsync(2)` and `rename(2)`; what was there before is there still.
+    /// As of `fsync(2)`, `linkat(2)` and `rename(2)`; what was there before is there still.
     pub fn finish(mut self) -> io::Result<()> {
-        let Some(beside) = &self.beside else { return self.file.flush() };
+        if let Meanwhile::There = self.meanwhile {
+            return self.file.flush();
+        }
         self.file.sync_all()?;
-        fs::rename(beside, &self.target)?;
-        self.beside = None;
+        if let Meanwhile::Unnamed = self.meanwhile {
+            let open = own_name(&self.file);
+            let link = |beside: &Path| {
+                Ok(nix::unistd::linkat(
+                    AT_FDCWD,
+                    open.as_str(),
+                    AT_FDCWD,
+                    beside,
+                    AtFlags::AT_SYMLINK_FOLLOW,
+                )?)
+            };
+            let ((), beside) = under_free_name(&self.target, link)?;
+            self.meanwhile = Meanwhile::Beside(beside);
+        }
+        if let Meanwhile::Beside(beside) = &self.meanwhile {
+            fs::rename(beside, &self.target)?;
+            self.meanwhile = Meanwhile::There;
+        }
         // The name is on disk when the folder is. Not every file system can be asked for that.
-        let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        let _ = File::open(folder_of(&self.target)).and_then(|folder| folder.sync_all());
         Ok(())
     }
+}
+
+fn folder_of(target: &Path) -> &Path {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// What leads to an open file that has no name.
+fn own_name(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// A file without a name, which can get one.
+fn unnamed(folder: &Path) -> io::Result<File> {
+    let file =
+        OpenOptions::new().write(true).mode(0o666).custom_flags(OFlag::O_TMPFILE.bits()).open(folder)?;
+    fs::metadata(own_name(&file))?;
+    Ok(file)
+}
+
+/// Does something with a name in the target's folder that nothing has; gives the name, too.
+fn under_free_name<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
+    let name = target.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
+    for number in 0..ATTEMPTS {
+        let beside = target.with_file_name(format!(".{name}.{}-{number}.new", std::process::id()));
+        match make(&beside) {
+            Ok(made) => return Ok((made, beside)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
 }
 
 impl Write for Replacement {
@@ -88,7 +146,7 @@ impl Write for Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        if let Some(beside) = &self.beside {
+        if let Meanwhile::Beside(beside) = &self.meanwhile {
             let _ = fs::remove_file(beside);
         }
     }
@@ -131,6 +189,25 @@ mod tests {
             (fs::read(&path).unwrap(), names(folder.path())),
             (b"old".to_vec(), vec!["a".to_string()])
         );
+    }
+
+    #[test]
+    fn nothing_is_seen_of_what_is_not_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut begun = Replacement::of(&folder.path().join("a")).unwrap();
+        begun.write_all(b"half").unwrap();
+        // Where the file system can do it, which that of this test may not.
+        if let Meanwhile::Unnamed = begun.meanwhile {
+            assert_eq!(names(folder.path()), Vec::<String>::new());
+        }
+        begun.finish().unwrap();
+        assert_eq!(names(folder.path()), ["a"]);
+        let (_, name) = under_free_name(&folder.path().join("b"), |name| fs::write(name, "")).unwrap();
+        let (_, other) = under_free_name(&folder.path().join("b"), |name| {
+            OpenOptions::new().write(true).create_new(true).open(name)
+        })
+        .unwrap();
+        assert_ne!(name, other);
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl fmt::Display for Dump<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let snapshot = self.0;
         writeln!(f, "script {}", snapshot.script)?;
-        for handler in &snapshot.handlers {
+        for handler in snapshot.handlers.iter() {
             writeln!(f, "handler {} closure{}", handler.point, handler.closure.0)?;
         }
         for (index, closure) in snapshot.closures.iter().enumerate() {
@@ -165,7 +165,9 @@ mod tests {
         let entries = (0..20).map(|key| (Value::Integer(100 + key), Value::Boolean(true))).collect();
         Snapshot {
             script: "x.lua".into(),
-            handlers: vec![Handler { point: Point::at_interface(&XDP), closure: ClosureId(0) }],
+            handlers: [Handler { point: Point::at_interface(&XDP), closure: ClosureId(0) }]
+                .into_iter()
+                .collect(),
             closures: vec![Closure { prototype: PrototypeId(0), upvalues: vec![CellId(0)] }],
             cells: vec![Cell { value: Value::Table(TableId(0)) }],
             tables: vec![Table {

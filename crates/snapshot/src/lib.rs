@@ -12,6 +12,7 @@ mod dump;
 pub mod first_sums;
 pub mod flow;
 mod flow_table;
+mod handlers;
 pub mod instruction;
 mod linked;
 mod lookup;
@@ -21,18 +22,20 @@ pub mod operation;
 mod owners;
 pub mod same_word;
 mod source;
+mod symbols;
 mod table;
 mod traced;
 
 use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::tree::Chains;
-use moonhook_hook::{CLONE, Hook, Point, XDP};
+use moonhook_hook::{CLONE, Point};
 use moonhook_link::Object;
 use std::fmt;
 use std::sync::Arc;
 
 pub use dump::dump;
 pub use flow_table::FlowTable;
+pub use handlers::Handlers;
 pub use linked::{
     Leaf, LoadedCallee, LoadedFunction, LoadedLoader, LoadedMap, LoadedProgram, MapContents, ObjectTable,
     Parameter, Startable,
@@ -40,6 +43,7 @@ pub use linked::{
 pub use lookup::Lookup;
 pub use owners::{Owners, qualified};
 pub use source::Source;
+pub use symbols::{BY_KEY, identifier};
 pub use traced::Traced;
 
 macro_rules! id {
@@ -73,7 +77,9 @@ id!(
 pub struct Snapshot {
     /// The script's path as the person gave it; several are separated by spaces.
     pub script: String,
-    pub handlers: Vec<Handler>,
+    /// The name of the library that it is for programs in C, if it is one: a C identifier.
+    pub library: Option<String>,
+    pub handlers: Handlers,
     pub closures: Vec<Closure>,
     pub cells: Vec<Cell>,
     pub tables: Vec<Table>,
@@ -247,33 +253,10 @@ pub fn short_name(name: &str) -> String {
 }
 
 impl Snapshot {
-    /// What handlers are attached to, in the order in which the first handler of each was registered: a program each. One at least.
-    pub fn points(&self) -> Vec<Point> {
-        let mut points: Vec<Point> = Vec::new();
-        for handler in &self.handlers {
-            if !points.contains(&handler.point) {
-                points.push(handler.point.clone());
-            }
-        }
-        if points.is_empty() { vec![Point::at_interface(&XDP)] } else { points }
-    }
-
     /// Whether code has that string among its constants: names of fields and methods are.
     pub fn mentions(&self, name: &str) -> bool {
         let is_name = |value: &Value| matches!(value, Value::String(bytes) if **bytes == *name.as_bytes());
         self.prototypes.iter().any(|prototype| prototype.constants.iter().any(is_name))
-    }
-
-    /// The hook of each program.
-    pub fn hooks(&self) -> Vec<&'static Hook> {
-        self.points().into_iter().map(|point| point.hook).collect()
-    }
-
-    /// The handlers of the program with that number, in order, each with its number among all.
-    pub fn handlers_of(&self, program: usize) -> impl Iterator<Item = (usize, &Handler)> {
-        let point = self.points().into_iter().nth(program);
-        let is_its = move |(_, handler): &(usize, &Handler)| Some(&handler.point) == point.as_ref();
-        self.handlers.iter().enumerate().filter(is_its)
     }
 
     pub fn closure(&self, id: ClosureId) -> &Closure {

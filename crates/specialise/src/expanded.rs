@@ -171,5 +171,5 @@ impl Surroundings for Expanded {
 
 /// The programs are the first functions of the module; the others follow in the order in which they were made.
 fn number_of(context: &Context<'_>, index: usize) -> FunctionId {
-    FunctionId((context.snapshot.hooks().len() + index) as u32)
+    FunctionId((context.snapshot.points().len() + index) as u32)
 }

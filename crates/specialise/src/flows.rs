@@ -275,7 +275,7 @@ pub fn learn(snapshot: &Snapshot, options: &Options, mut known: Knowledge) -> Kn
     let mut functions: Vec<ClosureId> =
         snapshot.flows.iter().flat_map(|table| table.functions.iter().copied()).collect();
     functions.dedup();
-    let programs = 0..snapshot.hooks().len();
+    let programs = 0..snapshot.points().len();
     let all = programs.flat_map(|program| functions.iter().map(move |function| (program, *function)));
     for (program, function) in all.filter(|_| options.of_flow.is_none()) {
         loop {

@@ -111,7 +111,7 @@ pub use marks::compare_marks;
 pub use members::{is_of_constants, nearby};
 pub use objects::text_fields;
 pub use of_flow::{OfFlow, check_general, check_targets, own_cells};
-pub use programs::{library_name, program_name, set_apart};
+pub use programs::set_apart;
 pub use subprograms::of_program;
 
 use moonhook_hook::OnError;
@@ -152,8 +152,6 @@ pub struct Options {
     pub kernel_types: bool,
     /// Give what few packets need functions of its own. Their frames come out of the program's 512 bytes of stack.
     pub subprograms: bool,
-    /// Programs are functions that programs in C call.
-    pub library: bool,
     /// What is made is the function of a flow.
     pub of_flow: Option<std::sync::Arc<OfFlow>>,
 }
@@ -187,7 +185,6 @@ impl Default for Options {
             any_interface: false,
             kernel_types: true,
             subprograms: true,
-            library: false,
             of_flow: None,
         }
     }

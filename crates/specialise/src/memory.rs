@@ -132,7 +132,7 @@ impl Context<'_> {
 
     /// The section that says which levels are taken, and for how many CPUs.
     fn taken(&mut self) -> (ir::MapId, u32) {
-        let (programs, cpus) = (self.snapshot.hooks().len(), self.options.cpus);
+        let (programs, cpus) = (self.snapshot.points().len(), self.options.cpus);
         (self.output.map(ir::maps::TAKEN, || nesting::taken(programs, cpus)), cpus)
     }
 

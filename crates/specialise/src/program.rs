@@ -80,7 +80,7 @@ impl Context<'_> {
 
     /// One program for each hook, the current one being the first.
     fn lower_programs(&mut self) -> Result<()> {
-        for number in 0..self.snapshot.hooks().len() {
+        for number in 0..self.snapshot.points().len() {
             if number > 0 {
                 let (hook, function) = empty(self.snapshot, self.options, number);
                 let done = self.change_function(function, (hook, number));
@@ -235,11 +235,11 @@ impl Context<'_> {
             self.count_verdict(verdict.into());
         }
         self.give_back_level();
-        let verdict = match self.target.hook.mask().filter(|_| !self.options.library) {
+        let verdict = match self.target.hook.mask().filter(|_| self.snapshot.library.is_none()) {
             Some(mask) => self.emit(Op::Binary(BinaryOp::And, verdict, Operand::Imm(mask))),
             None => verdict,
         };
-        let shift = if self.options.library { 0 } else { self.target.hook.answer_shift() };
+        let shift = if self.snapshot.library.is_some() { 0 } else { self.target.hook.answer_shift() };
         let answer = self.shl(verdict, i64::from(shift));
         let answer = self.value(answer);
         self.terminate(ir::Terminator::Return(Operand::Value(answer)));
@@ -248,7 +248,7 @@ impl Context<'_> {
     /// Counts a verdict of the program's hook, in the part of the section that belongs to this CPU and in that to the program: CPUs that
     /// count in one place wait for one another.
     pub fn count_verdict(&mut self, verdict: Word) {
-        let own = self.snapshot.hooks().len() as i64 * i64::from(VERDICTS) * 8;
+        let own = self.snapshot.points().len() as i64 * i64::from(VERDICTS) * 8;
         let cpus = i64::from(self.options.cpus.next_power_of_two());
         let map = self.output.map(ir::maps::VERDICTS, || ir::MapKind::Data(vec![0; (cpus * own) as usize]));
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);

@@ -11,7 +11,7 @@ use moonhook_snapshot::Snapshot;
 pub fn kinds(snapshot: &Snapshot, structures: &Structures, name: &str) -> Seen {
     let mut seen = Seen::default();
     let Some(types) = snapshot.traced.types() else { return seen };
-    let events = snapshot.points().into_iter().filter_map(|point| snapshot.traced.event(&point).cloned());
+    let events = snapshot.points().iter().filter_map(|point| snapshot.traced.event(point).cloned());
     let arguments = events.filter_map(|event| Some(event.argument(name)?.content));
     let fields = structures.all().filter_map(|(_, id)| Some(types.field(id, name)?.content));
     let elements = structures.arrays(types).into_iter().filter_map(|(_, id)| types.element(id));

@@ -24,7 +24,7 @@ fn asked(hook: &'static Hook, frame: &[u8]) -> (String, i32) {
     let script = folder.path().join("ask.lua");
     std::fs::write(&script, SCRIPT).unwrap();
     let loaded = moonhook_load::load(&[script], &moonhook_load::Options::default()).unwrap();
-    let point = loaded.snapshot.points().into_iter().find(|point| point.hook == hook).unwrap();
+    let point = loaded.snapshot.points().iter().find(|point| point.hook == hook).cloned().unwrap();
     let mut tier = UserTier::new(loaded, Options::default()).unwrap();
     let outcome = tier.run_at(&point, frame);
     assert_eq!((&outcome.error, outcome.data.as_slice()), (&None, frame));

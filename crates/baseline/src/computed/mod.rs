@@ -297,7 +297,7 @@ impl<'f, 'a> Computed<'f, 'a> {
             open.extend(&escaped);
         }
         let mut names: HashSet<Arc<[u8]>> = open.iter().flat_map(|table| keys(snapshot, *table)).collect();
-        if sites.unknown && snapshot.hooks().iter().any(|hook| !hook.is_trace()) {
+        if sites.unknown && snapshot.hooks().any(|hook| !hook.is_trace()) {
             names.extend(field_names().map(|name| Arc::from(name.as_bytes())));
         }
         if sites.unknown {

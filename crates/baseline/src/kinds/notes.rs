@@ -69,10 +69,10 @@ impl Kinds<'_, '_> {
     /// After the analysis: the records, if a table may be assigned at a hook where that can be done.
     pub(super) fn notes(&self) -> Notes {
         let owners = self.owners(&Place::Notes);
-        let hooks = self.functions.snapshot.hooks();
+        let mut hooks = self.functions.snapshot.hooks();
         let is_assigned =
-            |hook: &&moonhook_hook::Hook| hook.context.note.is_some_and(|note| note.adjust.is_some());
-        if owners.is_empty() || !hooks.iter().any(is_assigned) {
+            |hook: &moonhook_hook::Hook| hook.context.note.is_some_and(|note| note.adjust.is_some());
+        if owners.is_empty() || !hooks.any(is_assigned) {
             return Notes::default();
         }
         let Named { mut read, assigned, computed } = self.names();

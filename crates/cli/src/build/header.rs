@@ -1,8 +1,8 @@
 //! The header of a library: what C calls.
 
 use moonhook_hook::{Hook, Place, Point};
-use moonhook_snapshot::Snapshot;
-use moonhook_specialise::{exported, library_name};
+use moonhook_snapshot::{BY_KEY, Snapshot};
+use moonhook_specialise::exported;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,24 @@ pub fn path(object: &Path) -> PathBuf {
     object.with_file_name(format!("{}.h", stem.strip_suffix(".bpf").unwrap_or(stem)))
 }
 
+/// What the first line of a header says of who wrote it.
+const WRITER: &str = "written by `moonhook build --library`";
+
+/// Whether the text is that of a header of a library.
+pub fn is_ours(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.starts_with("/* ") && line.contains(WRITER))
+}
+
 /// The text of the header of a library in that object.
 pub fn text(snapshot: &Snapshot, object: &Path) -> String {
-    let library = library_name(snapshot);
-    let guard = format!("MOONHOOK_{}_H", library.to_uppercase());
-    let linked = object.file_name().unwrap_or_default().to_string_lossy();
+    let guard = format!("MOONHOOK_LIBRARY_{}_H", super::files::name(object));
+    let linked = comment(&object.file_name().unwrap_or_default().to_string_lossy());
     let points = snapshot.points();
     let mut contexts: Vec<&str> = points.iter().map(|point| point.hook.context.structure).collect();
     contexts.sort_unstable();
     contexts.dedup();
     let mut out = format!(
-        "/* Functions of {} for programs in C, written by `moonhook build --library`.\n *\n\
+        "/* Functions of {} for programs in C, {WRITER}.\n *\n\
          \x20*   clang -O2 -g -target bpf -c program.bpf.c -o program.bpf.o\n\
          \x20*   bpftool gen object linked.bpf.o program.bpf.o {linked}\n *\n\
          \x20* The licence is the one that the program declares. It has to go with the GPL. */\n\
@@ -36,6 +43,7 @@ pub fn text(snapshot: &Snapshot, object: &Path) -> String {
     if points.iter().any(exported::is_function) {
         out.push_str(FAILED);
     }
+    out.push_str(OWN_MEANING);
     for (number, point) in points.iter().enumerate() {
         out.push_str(&match &point.place {
             Place::Function(name) => function(snapshot, (number, name), point.hook),
@@ -43,9 +51,17 @@ pub fn text(snapshot: &Snapshot, object: &Path) -> String {
             _ => handlers(snapshot, number, point),
         });
     }
-    out.push_str("\n#endif\n");
+    out.push_str("\n#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n\n#endif\n");
     out
 }
+
+/// Names such as `log` have another type in C's library, which programs in eBPF do not have.
+const OWN_MEANING: &str = "
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored \"-Wincompatible-library-redeclaration\"
+#endif
+";
 
 /// What functions give after errors.
 const FAILED: &str = "
@@ -63,24 +79,30 @@ fn function(snapshot: &Snapshot, (number, name): (usize, &str), hook: &Hook) -> 
     let place = prototype
         .source
         .map(|source| format!("{}:{}: ", comment(&snapshot.source(source).name), prototype.line_defined));
-    let numbers: String = (names.iter().skip(1))
-        .map(|name| format!(", long long {}", if is_plain(name) { name } else { "" }).trim_end().to_string())
+    let numbers = names.get(1..).unwrap_or_default();
+    let declared: String = (numbers.iter().enumerate())
+        .map(|(index, name)| match is_plain(name) && !numbers[..index].contains(name) {
+            true => format!(", long long {name}"),
+            false => ", long long".to_string(),
+        })
         .collect();
     format!(
-        "\n/* {}{name}({}) */\nextern long long {name}(struct {} *ctx{numbers});\n",
+        "\n/* {}{name}({}) */\nextern long long {name}(struct {} *ctx{declared});\n",
         place.unwrap_or_default(),
         names.join(", "),
         hook.context.structure
     )
 }
 
-/// Names of parameters may mean something else in C.
+/// Names of parameters may mean something else in C. Macros of other headers, of which nothing is known here, have capitals or a `_` in front.
 fn is_plain(name: &str) -> bool {
-    name != "ctx" && !moonhook_load::is_reserved_in_c(name)
+    let is_lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let is_usual = name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(is_lower);
+    is_usual && name != "ctx" && !moonhook_load::is_reserved_in_c(name)
 }
 
 fn handlers(snapshot: &Snapshot, number: usize, point: &Point) -> String {
-    let name = moonhook_specialise::program_name(snapshot, number);
+    let name = snapshot.program_name(number);
     let structure = point.hook.context.structure;
     format!(
         "\n/* The handlers at {point}: a verdict, or less than 0 after an error. */\n\
@@ -93,14 +115,18 @@ fn called(snapshot: &Snapshot, object: &Path) -> String {
     let (key, most) = (exported::keyed::key(snapshot), exported::memory::MOST);
     format!(
         "\n/* The same handlers with memory of C's as their second argument, of {most} bytes at most, by the key \"{}\". Less than 0\n\
-         \x20* also if the key is another one, or if there is more memory. Lunatik's programs declare the function as one of the kernel's,\n\
-         \x20* which it is not here: they compile unmodified with this header before them (`clang -include {}`). */\n\
-         {TYPES}#include <bpf/bpf_helpers.h>\n#undef __ksym\n#define __ksym\n\
-         extern int bpf_luaxdp_run(char *key, unsigned long key__sz, struct xdp_md *xdp_ctx, void *arg, unsigned long arg__sz);\n",
+         \x20* also if the key is another one, or if there is more memory. Of several libraries the first one that is linked has it.\n\
+         \x20* Lunatik's programs declare the function as one of the kernel's, which it is not here. They compile unmodified with\n\
+         \x20* `clang -D {WITHOUT_KSYM} -include {}`, where no function is one of the kernel's. */\n\
+         #ifdef {WITHOUT_KSYM}\n{TYPES}#include <bpf/bpf_helpers.h>\n#undef __ksym\n#define __ksym\n#endif\n\
+         extern int {BY_KEY}(char *key, unsigned long key__sz, struct xdp_md *xdp_ctx, void *arg, unsigned long arg__sz);\n",
         comment(key),
         comment(&path(object).file_name().unwrap_or_default().to_string_lossy())
     )
 }
+
+/// Taken for programs of Lunatik's, which call the function as the kernel's.
+const WITHOUT_KSYM: &str = "MOONHOOK_WITHOUT_KSYM";
 
 /// What the helpers' header wants to know before it. Programs may include the kernel's own types behind this, which are the same.
 const TYPES: &str = "\

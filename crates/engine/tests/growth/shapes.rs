@@ -10,18 +10,37 @@ pub struct Shape {
     /// What it is measured as.
     pub in_expanded: bool,
     pub in_general: bool,
+    /// It is a library for programs in C.
+    pub is_library: bool,
+}
+
+/// What is compiled.
+pub struct Text {
+    pub script: String,
+    pub is_library: bool,
+}
+
+impl Shape {
+    /// That many times the smallest number of things.
+    pub fn script(&self, times: usize) -> Text {
+        Text { script: (self.text)(times * self.least), is_library: self.is_library }
+    }
 }
 
 const fn shape(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
-    Shape { name, text, least, in_expanded: true, in_general: false }
+    Shape { name, text, least, in_expanded: true, in_general: false, is_library: false }
 }
 
 const fn in_both(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
-    Shape { name, text, least, in_expanded: true, in_general: true }
+    Shape { in_general: true, ..shape(name, least, text) }
 }
 
 const fn only_general(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
-    Shape { name, text, least, in_expanded: false, in_general: true }
+    Shape { in_expanded: false, ..in_both(name, least, text) }
+}
+
+const fn library(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
+    Shape { is_library: true, ..in_both(name, least, text) }
 }
 
 pub const SHAPES: &[Shape] = &[
@@ -43,6 +62,7 @@ pub const SHAPES: &[Shape] = &[
     shape("rules in a table", 20, rules),
     in_both("tables beside one another", 100, siblings),
     in_both("tables and strings beside one another", 100, mixed),
+    library("functions for programs in C", 20, exported),
     only_general("functions on one line", 200, on_one_line),
     only_general("a chain of fields", 100, fields_in_a_row),
     only_general("a table of many fields", 200, many_fields),
@@ -239,6 +259,11 @@ fn classes(count: usize) -> String {
     };
     let used = |n| format!("  if kept[{n}][1]:has(pkt:getstring(0, 1)) then return action.DROP end");
     script(&format!("local kept = {{}}\n{}", each(count, class)), &each(count, used))
+}
+
+fn exported(count: usize) -> String {
+    let function = |n| format!("  f{n} = function(pkt, a) t[a] = (t[a] or 0) + {n} return t[a] // 3 end,");
+    format!("local t = {{}}\nreturn {{\n{}}}", each(count, function))
 }
 
 fn chain(count: usize) -> String {

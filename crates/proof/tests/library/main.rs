@@ -68,7 +68,7 @@ fn as_c_has_it(returned: mlua::Result<Value>) -> i64 {
 
 fn library(script: &Path, form: Form, object: &Path) {
     let mut settings = Settings { form: Some(form), arena: false, ..Settings::default() };
-    settings.load.library = true;
+    settings.load.library = Some(moonhook_snapshot::identifier(&script.with_extension("")));
     let loaded = moonhook_load::load(&[script.to_path_buf()], &settings.load)
         .unwrap_or_else(|error| panic!("{}", error.diagnostic().render(false)));
     let compiled = moonhook_engine::compile(&loaded.snapshot, &settings)

@@ -5,10 +5,9 @@ use moonhook_hook::Place;
 use moonhook_ir as ir;
 use moonhook_ir::helper::{MAP_LOOKUP_ELEM, PROBE_READ_KERNEL};
 use moonhook_ir::{Builder, CType, CompareOp, FunctionId, Op, Prototype, Size, Value};
-use moonhook_snapshot::Snapshot;
+use moonhook_snapshot::{BY_KEY, Snapshot};
 
-/// The function's name, and that of the structure that it takes.
-pub const NAME: &str = "bpf_luaxdp_run";
+/// The structure that the function takes.
 const CONTEXT: &str = "xdp_md";
 
 /// Where Lunatik has its scripts.
@@ -46,14 +45,14 @@ fn prototype() -> Prototype {
         ("arg", CType::Memory),
         ("arg__sz", CType::Size),
     ];
-    // What C gives has any length, and lies anywhere.
-    Prototype { result: CType::Int, parameters, is_hidden: true }
+    // What C gives has any length, and lies anywhere. Several libraries can have the function.
+    Prototype { result: CType::Int, parameters, is_hidden: true, is_weak: true }
 }
 
 /// The handlers' verdict; less than 0 if the key is another one, if there is too much memory or none that can be read, or after an error.
 fn function(key: &[u8], map: ir::MapId, handlers: FunctionId) -> ir::Function {
     let kind = ir::FunctionKind::Subprogram { global: true, context: None };
-    let mut code = Builder::new(NAME, kind, 5);
+    let mut code = Builder::new(BY_KEY, kind, 5);
     code.function.prototype = Some(prototype());
     let [text, size, context, memory, length] = [0, 1, 2, 3, 4].map(|index| code.param(index));
     let (no, _) = code.cold_block(0);

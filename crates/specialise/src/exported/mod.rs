@@ -8,6 +8,7 @@ use crate::nesting::Parts;
 use moonhook_hook::{Hook, Place, Point};
 use moonhook_ir::{CType, Prototype};
 use moonhook_snapshot::Snapshot;
+use std::collections::HashMap;
 
 /// What a function gives C after an error. Integers of Lua can be that, too, but none that count something.
 pub const FAILED: i64 = i64::MIN;
@@ -22,49 +23,54 @@ pub const MOST: usize = 4;
 const NAMES: [&str; MOST] = ["a", "b", "c", "d"];
 
 /// How C calls the program with that number, if it is one of a library.
-pub fn prototype(snapshot: &Snapshot, options: &Options, program: usize) -> Option<Prototype> {
-    if !options.library {
-        return None;
-    }
-    let point = snapshot.points().into_iter().nth(program)?;
+pub fn prototype(snapshot: &Snapshot, program: usize) -> Option<Prototype> {
+    snapshot.library.as_ref()?;
+    let point = snapshot.points().get(program)?;
     let context = ("ctx", CType::Context(point.hook.context.structure));
     let numbers = NAMES.iter().take(parameters(snapshot, program)).map(|name| (*name, CType::LongLong));
-    let result = if is_function(&point) { CType::LongLong } else { CType::Int };
-    Some(Prototype { result, parameters: [context].into_iter().chain(numbers).collect(), is_hidden: false })
+    let result = if is_function(point) { CType::LongLong } else { CType::Int };
+    Some(Prototype {
+        result,
+        parameters: [context].into_iter().chain(numbers).collect(),
+        is_hidden: false,
+        is_weak: false,
+    })
 }
 
 /// How many integers the program with that number takes: one less than the function has parameters, of which the first is the packet.
 pub fn parameters(snapshot: &Snapshot, program: usize) -> usize {
-    let is_its = |point: &Point| is_function(point);
-    let point = snapshot.points().into_iter().nth(program).filter(is_its);
-    let handler = point.and_then(|_| snapshot.handlers_of(program).next());
-    handler.map_or(0, |(_, handler)| {
-        let closure = snapshot.closure(handler.closure);
+    let point = snapshot.points().get(program).filter(|point| is_function(point));
+    let closure = point.and_then(|_| snapshot.first_closure_of(program));
+    closure.map_or(0, |closure| {
         usize::from(snapshot.prototype(closure.prototype).parameters).saturating_sub(1).min(MOST)
     })
 }
 
-/// The first program that has the same code of functions and the same memory: itself, but in a library, where one program at a time calls
-/// functions of one hook, unless others can come in between. Those whose second argument C gives have other code.
-pub fn representative(snapshot: &Snapshot, options: &Options, program: usize) -> usize {
-    let points = snapshot.points();
-    let kind = |point: &Point| (point.hook, point.place == Place::Called);
-    match points.get(program) {
-        Some(point) if options.library && point.hook.levels(options.clones) == 1 => {
-            points.iter().position(|other| kind(other) == kind(point)).unwrap_or(program)
+/// By program, the first one that has the same code of functions and the same memory: itself, but in a library, where one program at a time
+/// calls functions of one hook, unless others can come in between. Those whose second argument C gives have other code.
+pub fn representatives(snapshot: &Snapshot, options: &Options) -> Vec<usize> {
+    let mut first = HashMap::new();
+    let one = |(program, point): (usize, &Point)| match snapshot.library {
+        Some(_) if point.hook.levels(options.clones) == 1 => {
+            *first.entry((point.hook, point.place == Place::Called)).or_insert(program)
         }
         _ => program,
-    }
+    };
+    snapshot.points().iter().enumerate().map(one).collect()
 }
 
 /// Where the memory of the program with that number is.
 pub fn memory(snapshot: &Snapshot, options: &Options, program: usize) -> Parts {
-    let hooks = snapshot.hooks();
-    let own = representative(snapshot, options, program);
-    let own_memory: Vec<usize> =
-        (0..hooks.len()).filter(|other| representative(snapshot, options, *other) == *other).collect();
-    let hooks: Vec<&Hook> = own_memory.iter().map(|program| hooks[*program]).collect();
-    let place = own_memory.iter().position(|program| *program == own).unwrap_or_default();
+    let (points, representatives) = (snapshot.points(), representatives(snapshot, options));
+    let own_memory: Vec<usize> = representatives
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(program, first)| program == first)
+        .map(|(program, _)| program)
+        .collect();
+    let hooks: Vec<&Hook> = own_memory.iter().map(|program| points[*program].hook).collect();
+    let place = own_memory.iter().position(|other| *other == representatives[program]).unwrap_or_default();
     Parts::of(&hooks, place, options.clones)
 }
 
@@ -77,7 +83,7 @@ pub fn is_function(point: &Point) -> bool {
 pub fn after_error(snapshot: &Snapshot, options: &Options, program: usize) -> i64 {
     match snapshot.points().get(program) {
         Some(point) if is_function(point) => FAILED,
-        Some(_) if options.library => NO_VERDICT,
+        Some(_) if snapshot.library.is_some() => NO_VERDICT,
         Some(point) => options.on_error.verdict(point.hook).into(),
         None => 0,
     }

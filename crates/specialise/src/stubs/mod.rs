@@ -120,7 +120,7 @@ impl<'t> Stubs<'t> {
         Stubs {
             snapshot,
             options,
-            program: (snapshot.hooks()[program], program),
+            program: (snapshot.points()[program].hook, program),
             loc: ir::Loc::default(),
             host,
         }

@@ -22,8 +22,8 @@ const LENGTH: &str = "get length of";
 impl Stubs<'_> {
     /// `(ctx, L, out) -> 0 | FAIL`: stores field `name` of the program's event at `out`. `None` if it has none.
     pub(super) fn event_field(&mut self, name: &str) -> Result<Option<FunctionId>> {
-        let point = self.snapshot.points().into_iter().nth(self.program.1);
-        let event = point.and_then(|point| self.snapshot.traced.event(&point));
+        let point = self.snapshot.points().get(self.program.1);
+        let event = point.and_then(|point| self.snapshot.traced.event(point));
         if !event.is_some_and(|event| trace::has_event_field(event, name)) {
             return Ok(None);
         }

@@ -114,13 +114,13 @@ impl Context<'_> {
     }
 
     /// What the program is attached to.
-    pub fn point(&self) -> Option<Point> {
-        self.snapshot.points().into_iter().nth(self.target.program)
+    pub fn point(&self) -> Option<&Point> {
+        self.snapshot.points().get(self.target.program)
     }
 
     /// What the program's tracepoint or function hands to it; `None` at other hooks.
     pub fn traced_event(&self) -> Option<Arc<Event>> {
-        self.snapshot.traced.event(&self.point()?).cloned()
+        self.snapshot.traced.event(self.point()?).cloned()
     }
 
     /// The address of a structure as a value: nil where it is 0.
