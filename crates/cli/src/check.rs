@@ -167,7 +167,7 @@ fn report(
 
 fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
     let handler = |handler: &moonhook_snapshot::Handler| {
-        let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
+        let prototype = snapshot.prototype(snapshot.closure(handler.written).prototype);
         let place = match prototype.source {
             Some(source) => format!("{}:{}", snapshot.source(source).name, prototype.line_defined),
             // Handlers of Moonhook's own have no lines.

@@ -28,6 +28,9 @@ pub struct ScriptOptions {
     /// Lua instructions that scripts may run while they are loaded [default: 2000000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     load_steps: Option<u64>,
+    /// The scripts are written for Lunatik: this is where their modules are, there /lib/modules/lua
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// A folder in which scripts may read files, besides their own; can be given several times
     #[arg(long, value_name = "DIR")]
     allow_read: Vec<PathBuf>,
@@ -85,6 +88,7 @@ impl ScriptOptions {
             memory_limit: self.load_memory.unwrap_or(default.memory_limit),
             instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
             // A reload happens long after, and perhaps somewhere else.
+            root: self.root.as_deref().map(absolute),
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,

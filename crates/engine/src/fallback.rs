@@ -185,7 +185,7 @@ fn with_line((error, module): Failed, snapshot: &Snapshot) -> EngineError {
 
 /// Where the first handler starts.
 fn first_handler(snapshot: &Snapshot) -> Option<Place> {
-    let prototype = snapshot.prototype(snapshot.closure(snapshot.handlers.first()?.closure).prototype);
+    let prototype = snapshot.prototype(snapshot.closure(snapshot.handlers.first()?.written).prototype);
     let (source, line) = (snapshot.source(prototype.source?), prototype.line_defined);
     let text = source.line(line).to_string();
     Some(Place { file: source.name.clone(), line, text, name: None })

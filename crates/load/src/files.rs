@@ -138,7 +138,7 @@ fn reason(error: &io::Error) -> String {
 /// The functions that `prelude.lua` calls: they return values or `nil` and a message, and raise nothing.
 pub(crate) fn functions(
     lua: &Lua,
-    folder: PathBuf,
+    (folder, root): (PathBuf, Option<PathBuf>),
     roots: &Roots,
     files: &Rc<Files>,
     globals: &Table,
@@ -184,7 +184,8 @@ pub(crate) fn functions(
 
     let (known, env, roots) = (files.clone(), globals.clone(), roots.clone());
     let find = move |lua: &Lua, name: LuaString| {
-        let (paths, message) = match module_paths(&folder, &name) {
+        let folders: Vec<&Path> = root.iter().chain([&folder]).map(PathBuf::as_path).collect();
+        let (paths, message) = match module_paths(&folders, &name) {
             Ok(paths) => paths,
             Err(message) => return lua.pack_multi((Value::Nil, message)),
         };
@@ -208,8 +209,8 @@ fn chunk_or_message(lua: &Lua, chunk: mlua::Result<Function>) -> mlua::Result<Mu
     }
 }
 
-/// `a.b` is `a/b.lua` or `a/b/init.lua` in the script's folder. Gives the paths, and how a message begins that there is no module.
-fn module_paths(folder: &Path, name: &LuaString) -> Result<([PathBuf; 2], String), String> {
+/// `a.b` is `a/b.lua` or `a/b/init.lua` in one of the folders. Gives the paths, and how a message begins that there is no module.
+fn module_paths(folders: &[&Path], name: &LuaString) -> Result<(Vec<PathBuf>, String), String> {
     let mut message = format!("module '{}' not found:", name.to_string_lossy());
     let bytes = name.as_bytes();
     let parts: Vec<&[u8]> = bytes.split(|&byte| byte == b'.').collect();
@@ -217,10 +218,13 @@ fn module_paths(folder: &Path, name: &LuaString) -> Result<([PathBuf; 2], String
         message.push_str("\n\ta module name is words joined by dots");
         return Err(message);
     }
-    let base = parts.iter().fold(folder.to_owned(), |path, part| path.join(OsStr::from_bytes(part)));
-    let mut flat = base.clone().into_os_string();
-    flat.push(".lua");
-    Ok(([PathBuf::from(flat), base.join("init.lua")], message))
+    let in_folder = |folder: &&Path| {
+        let base = parts.iter().fold(folder.to_path_buf(), |path, part| path.join(OsStr::from_bytes(part)));
+        let mut flat = base.clone().into_os_string();
+        flat.push(".lua");
+        [PathBuf::from(flat), base.join("init.lua")]
+    };
+    Ok((folders.iter().flat_map(in_folder).collect(), message))
 }
 
 /// The first of the files that is there, as a function.
@@ -230,7 +234,7 @@ fn find_module(
     roots: &Roots,
     env: &Table,
     name: &LuaString,
-    paths: [PathBuf; 2],
+    paths: Vec<PathBuf>,
     mut message: String,
 ) -> mlua::Result<MultiValue> {
     let shown = name.to_string_lossy();

@@ -45,7 +45,11 @@ pub(crate) fn freeze(
     freezer.known.snapshot.script = script;
     for registration in handlers {
         let closure = freezer.closure(&registration.function).map_err(state_error)?;
-        freezer.known.snapshot.handlers.push(Handler { point: registration.point.clone(), closure });
+        let written = match &registration.written {
+            Some(written) => freezer.closure(written).map_err(state_error)?,
+            None => closure,
+        };
+        freezer.known.snapshot.handlers.push(Handler { point: registration.point.clone(), closure, written });
     }
     freezer.run()?;
     freezer.flow_tables(flows).map_err(state_error)?;

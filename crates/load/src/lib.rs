@@ -20,6 +20,7 @@ mod kernel;
 mod library;
 mod limits;
 mod locate;
+mod lunatik;
 mod map_contents;
 mod map_limits;
 mod modules;
@@ -88,6 +89,8 @@ pub struct Options {
     pub memory_limit: usize,
     /// Lua instructions that all scripts together may run.
     pub instruction_limit: u64,
+    /// Scripts are written for Lunatik, and find their modules in this folder before their own (there it is `/lib/modules/lua`).
+    pub root: Option<PathBuf>,
     /// Folders, besides that of each script, in which scripts may read files.
     pub allow_read: Vec<PathBuf>,
     /// What scripts print goes to standard error.
@@ -132,6 +135,7 @@ impl Default for Options {
         Options {
             memory_limit,
             instruction_limit,
+            root: None,
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
@@ -320,7 +324,9 @@ fn run_script(
 ) -> Result<Script, LoadError> {
     registry.handlers.earlier = registry.handlers.all.borrow().len();
     let folder = script.parent().map(PathBuf::from).unwrap_or_default();
-    let roots = Roots::new(&folder, &runner.options.allow_read);
+    let options = runner.options;
+    let others: Vec<PathBuf> = options.root.iter().chain(&options.allow_read).cloned().collect();
+    let roots = Roots::new(&folder, &others);
     let roots = roots.map_err(|(path, error)| {
         let path = path.to_string_lossy().into_owned();
         LoadError::Unreadable { path, error }

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use crate::chains::Chains;
 use crate::error::Refused;
 use crate::flows::Flows;
 use crate::kernel::Kernel;
+use crate::lunatik::Lunatik;
 use crate::object_maps::ObjectMaps;
 use crate::packages::Packages;
 use crate::receivers::Receivers;
@@ -24,6 +26,19 @@ use moonhook_snapshot::Traced;
 pub(crate) struct Registration {
     pub point: Point,
     pub function: Function,
+    /// The script's function, where that is another one.
+    pub written: Option<Function>,
+}
+
+impl Registration {
+    pub fn new(point: Point, function: Function) -> Registration {
+        Registration { point, function, written: None }
+    }
+
+    /// The same handler somewhere else.
+    pub fn moved_to(&self, point: Point) -> Registration {
+        Registration { point, function: self.function.clone(), written: self.written.clone() }
+    }
 }
 
 /// The handlers of all scripts in the order of registration.
@@ -40,6 +55,10 @@ pub(crate) struct Registry {
     /// The hook that `attach` registers for.
     pub chosen: &'static Hook,
     pub handlers: Handlers,
+    /// For scripts that are written for Lunatik.
+    pub lunatik: Option<Lunatik>,
+    /// Where their modules are.
+    pub root: Option<PathBuf>,
     pub declared: Declared,
     pub requests: Requests,
     /// Queues that `xsk.receive` has functions for.
@@ -63,6 +82,8 @@ impl Registry {
         Registry {
             chosen,
             handlers: Handlers::default(),
+            lunatik: options.root.is_some().then(Lunatik::default),
+            root: options.root.clone(),
             declared: Declared::default(),
             requests: Requests::default(),
             receivers: Receivers::default(),

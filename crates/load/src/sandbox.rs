@@ -79,7 +79,7 @@ pub(crate) fn globals(
     names: &mut Names,
 ) -> mlua::Result<Globals> {
     let globals = lua.create_table()?;
-    let raw = files::functions(lua, folder, roots, files, &globals)?;
+    let raw = files::functions(lua, (folder, registry.root.clone()), roots, files, &globals)?;
     let modules = lua.create_table()?;
     raw.set("modules", &modules)?;
     raw.set("steppers", steppers)?;
@@ -103,6 +103,9 @@ pub(crate) fn globals(
     names.add_table("package.loaded", loaded.clone());
     names.add_table("package.preload", package.get("preload")?);
     loaded.raw_set("package", package)?;
+    if let Some(lunatik) = &registry.lunatik {
+        lunatik.begin(lua, &globals)?;
+    }
     if let Some(string) = tables.get("string") {
         use_string_methods(lua, string)?;
     }

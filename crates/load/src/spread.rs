@@ -45,25 +45,23 @@ fn are_apart(registered: &[Registration], interfaces: &[String]) -> bool {
 }
 
 fn at_each(all: &mut Vec<Registration>, registration: Registration, interfaces: &[String]) {
-    let Registration { point, function } = registration;
+    let point = &registration.point;
     if point.hook != &XDP || point.place != Place::Interface {
-        all.push(Registration { point, function });
+        all.push(registration);
         return;
     }
     let at = |name: &String| point.moved_to(Place::Named(Arc::from(name.as_str())));
-    all.extend(interfaces.iter().map(|name| Registration { point: at(name), function: function.clone() }));
+    all.extend(interfaces.iter().map(|name| registration.moved_to(at(name))));
 }
 
 /// Adds it for all interfaces, once.
 fn at_all(all: &mut Vec<Registration>, registration: Registration) {
-    let Registration { point, function } = registration;
-    if !matches!(point.place, Place::Named(_)) {
-        all.push(Registration { point, function });
+    if !matches!(registration.point.place, Place::Named(_)) {
+        all.push(registration);
         return;
     }
-    let point = point.moved_to(Place::Interface);
-    let is_it = |known: &Registration| known.function.to_pointer() == function.to_pointer();
+    let is_it = |known: &Registration| known.function.to_pointer() == registration.function.to_pointer();
     if !all.iter().any(is_it) {
-        all.push(Registration { point, function });
+        all.push(registration.moved_to(registration.point.moved_to(Place::Interface)));
     }
 }

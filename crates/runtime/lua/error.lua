@@ -75,6 +75,8 @@ end
 function with_position(L, frame, text)
   if u64(frame + F_KIND) ~= KIND_LUA or text == 0 or hidden_kind(frame) ~= 0 then return text end
   local site = inline.site_of(L, frame)
+  -- Functions of Moonhook's own have no lines (lauxlib.c, luaL_where).
+  if u64(site + S_LINE) == 0 then return text end
   local prefix = text_join(L, u64(site + S_FILE), ":")
   if prefix == 0 then return 0 end
   local line = integer_to_text(L, u64(site + S_LINE))

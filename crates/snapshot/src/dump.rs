@@ -165,9 +165,13 @@ mod tests {
         let entries = (0..20).map(|key| (Value::Integer(100 + key), Value::Boolean(true))).collect();
         Snapshot {
             script: "x.lua".into(),
-            handlers: [Handler { point: Point::at_interface(&XDP), closure: ClosureId(0) }]
-                .into_iter()
-                .collect(),
+            handlers: [Handler {
+                point: Point::at_interface(&XDP),
+                closure: ClosureId(0),
+                written: ClosureId(0),
+            }]
+            .into_iter()
+            .collect(),
             closures: vec![Closure { prototype: PrototypeId(0), upvalues: vec![CellId(0)] }],
             cells: vec![Cell { value: Value::Table(TableId(0)) }],
             tables: vec![Table {

@@ -149,6 +149,8 @@ impl Snapshot {
 pub struct Handler {
     pub point: Point,
     pub closure: ClosureId,
+    /// The function that the script has registered, which the closure may only call.
+    pub written: ClosureId,
 }
 
 /// A Lua value. Strings are byte strings and may hold NULs.

@@ -64,7 +64,7 @@ impl Base {
         let mut freezer = Freezer { lua, names, declared, texts, known };
         let closure = freezer.closure(function).map_err(state_error)?;
         freezer.known.snapshot.handlers =
-            points.iter().map(|point| Handler { point: point.clone(), closure }).collect();
+            points.iter().map(|point| Handler { point: point.clone(), closure, written: closure }).collect();
         freezer.run()
     }
 }

@@ -31,9 +31,8 @@ pub(crate) fn functions(
     let Value::Table(table) = returned else { return Ok(Vec::new()) };
     let mut found = named(table, sources)?;
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let registration = |(name, function): (String, Function)| Registration {
-        point: Point::at(hook, At::Function(name.into())),
-        function,
+    let registration = |(name, function): (String, Function)| {
+        Registration::new(Point::at(hook, At::Function(name.into())), function)
     };
     Ok(found.into_iter().map(registration).collect())
 }
@@ -41,10 +40,7 @@ pub(crate) fn functions(
 /// The same handlers once more, where programs in C call them with an argument: those of the script's interface.
 pub(crate) fn called(registered: &[Registration]) -> Vec<Registration> {
     let is_of_interface = |registration: &&Registration| registration.point == Point::at_interface(&XDP);
-    let again = |registration: &Registration| Registration {
-        point: Point::at(&XDP, At::Called),
-        function: registration.function.clone(),
-    };
+    let again = |registration: &Registration| registration.moved_to(Point::at(&XDP, At::Called));
     registered.iter().filter(is_of_interface).map(again).collect()
 }
 
@@ -54,7 +50,7 @@ pub(crate) fn called(registered: &[Registration]) -> Vec<Registration> {
 /// `Exported`.
 pub(crate) fn check(registered: &[Registration], sources: &[Source]) -> Result<(), LoadError> {
     let mut known = HashSet::new();
-    for Registration { point, function } in registered {
+    for Registration { point, function, .. } in registered {
         let is_known = !known.insert(point);
         let name = match &point.place {
             At::Function(name) => name.to_string(),
@@ -97,7 +93,7 @@ pub(crate) fn check_names(snapshot: &Snapshot, library: &str) -> Result<(), Load
             _ => continue,
         };
         let place = snapshot.handlers_of(number).next().and_then(|(_, handler)| {
-            let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
+            let prototype = snapshot.prototype(snapshot.closure(handler.written).prototype);
             let (source, line) = (snapshot.source(prototype.source?), prototype.line_defined);
             let text = source.line(line).to_owned();
             Some(Box::new(Place { file: source.name.clone(), line, text, name: Some(name.clone()) }))

@@ -61,6 +61,8 @@ pub(crate) fn registering(
     let all = context.registry.handlers.all.clone();
     let declared = context.registry.declared.clone();
     let flows = context.registry.flows.clone();
+    let lunatik = context.registry.lunatik.clone();
+    let earlier = context.registry.handlers.earlier;
     context.function(name, move |_, arguments| {
         if declared.is_closed() {
             return Err("handlers are registered at load time, before packets arrive".to_string());
@@ -70,9 +72,15 @@ pub(crate) fn registering(
         if is_library_function(&function) && !flows.has(&function) {
             return Err(format!("bad argument to '{}' (a function written in Lua expected)", key(name)));
         }
-        let registrations =
-            points.into_iter().map(|point| Registration { point, function: function.clone() });
-        all.borrow_mut().extend(registrations);
+        let mut all = all.borrow_mut();
+        for point in points {
+            match &lunatik {
+                Some(lunatik) => lunatik
+                    .register(&mut all, earlier, point, &function)
+                    .map_err(|error| error.to_string())?,
+                None => all.push(Registration::new(point, function.clone())),
+            }
+        }
         Ok(Value::Nil)
     })
 }

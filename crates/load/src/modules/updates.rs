@@ -50,7 +50,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         registry.requests.add(Request::Listen { event: EVENT.to_vec(), function: receive });
         for (number, point) in points.into_iter().enumerate() {
             let function: Function = handler.call(verdict(point.hook)?).map_err(said)?;
-            registry.handlers.all.borrow_mut().insert(earlier + number, Registration { point, function });
+            registry.handlers.all.borrow_mut().insert(earlier + number, Registration::new(point, function));
         }
         Ok(Value::Table(counts))
     })?;

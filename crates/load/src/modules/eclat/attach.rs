@@ -45,7 +45,7 @@ pub fn attach(lua: &Lua, registry: &Registry, calls: &Calls, script: &Arc<Chains
     }
     for (points, function) in functions {
         let function = function.map_err(said)?;
-        let at = |point| Registration { point, function: function.clone() };
+        let at = |point| Registration::new(point, function.clone());
         registry.handlers.all.borrow_mut().extend(points.into_iter().map(at));
     }
     Ok(())

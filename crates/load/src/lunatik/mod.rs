@@ -1,0 +1,54 @@
+//! Scripts that are written for Lunatik: what handlers get there, and what their results mean, where that is something else than in scripts
+//! of Moonhook's own.
+//!
+//! A handler of such a script becomes a function in Lua around it, which is compiled like the script's own: both forms, and the user tier, have
+//! it without knowing of Lunatik.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mlua::{Function, Lua, Table};
+use moonhook_hook::{NETFILTER, Point, XDP};
+
+use crate::functions::without_lines;
+use crate::registry::Registration;
+
+/// What makes handlers of functions that are written for Lunatik: by the hook's name, a function that makes one. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Lunatik(Rc<RefCell<Option<Table>>>);
+
+impl Lunatik {
+    /// A script begins, which has these global variables: what is made around its functions calls those of its library.
+    pub fn begin(&self, lua: &Lua, globals: &Table) -> mlua::Result<()> {
+        let make = without_lines(lua, include_str!("handlers.lua"))?;
+        self.0.replace(Some(make.call(globals)?));
+        Ok(())
+    }
+
+    /// Registers a script's function among `all`, of which those from `earlier` on are the script's.
+    ///
+    /// netfilter asks those that were registered last first (`nf_hook_entries_grow`, net/netfilter/core.c), and of those for XDP the last one stays.
+    pub fn register(
+        &self,
+        all: &mut Vec<Registration>,
+        earlier: usize,
+        point: Point,
+        function: &Function,
+    ) -> mlua::Result<()> {
+        let wrap = self.0.borrow().as_ref().and_then(|made| made.get::<Function>(point.hook.name).ok());
+        let Some(wrap) = wrap else {
+            all.push(Registration::new(point, function.clone()));
+            return Ok(());
+        };
+        let wrapped: Function = wrap.call(function)?;
+        let registration =
+            Registration { written: Some(function.clone()), ..Registration::new(point, wrapped) };
+        let known = all[earlier..].iter().position(|other| other.point == registration.point);
+        match known.map(|index| earlier + index) {
+            Some(index) if registration.point.hook == &XDP => all[index] = registration,
+            Some(index) if registration.point.hook == &NETFILTER => all.insert(index, registration),
+            _ => all.push(registration),
+        }
+        Ok(())
+    }
+}
