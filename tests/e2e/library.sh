@@ -177,6 +177,45 @@ python3 words.py "$MOONHOOK" "$CLANG" "/usr/include/$(uname -m)-linux-gnu" >word
 read -r taken refused <words.out
 [ "$taken" -gt 20 ] && [ "$refused" -gt 20 ] || die "names taken and refused: $(cat words.out)"
 
+# Handlers at several places are a function for each, and functions beside them are for the same hook.
+cat >places.lua <<'LUA'
+local tc = require "tc"
+tc.ingress(function(pkt) if #pkt == 60 then return 2 end end)
+tc.ingress(function(pkt) if #pkt == 61 then error("no") end return 0 end, { first = true })
+return { length = function(pkt) return #pkt end }
+LUA
+cat >places.c <<'C'
+#include <linux/bpf.h>
+#include "places.h"
+#include <bpf/bpf_helpers.h>
+long long out[3];
+SEC("tc") int program(struct __sk_buff *ctx)
+{
+	out[0] = places_tc_ingress(ctx);
+	out[1] = places_tc_ingress_1(ctx);
+	out[2] = length(ctx);
+	return 0;
+}
+char LICENSE[] SEC("license") = "GPL";
+C
+for form in expanded general; do
+    "$MOONHOOK" build --library places.lua -o places.bpf.o --form $form >/dev/null
+    "$CLANG" -Wall -Werror -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c places.c -o places.o
+    bpftool gen object places.linked.o places.o places.bpf.o
+    bpftool prog load places.linked.o /sys/fs/bpf/moonhook-places 2>/dev/null
+    for case in "60 2 0 60" "61 -1 -2 61" "62 -1 0 62"; do
+        read -r length one other size <<<"$case"
+        head -c "$length" /dev/zero >frame.bin
+        bpftool prog run pinned /sys/fs/bpf/moonhook-places data_in frame.bin >/dev/null
+        id=$(bpftool -j prog show pinned /sys/fs/bpf/moonhook-places | jq '.map_ids[]' | while read -r map; do
+            bpftool -j map show id "$map" | jq -r 'select(.name | endswith(".bss")) | .id'
+        done)
+        found=$(bpftool -j map dump id "$id" | jq -c '.[0].formatted.value[".bss"][].out // empty')
+        [ "$found" = "[$one,$other,$size]" ] || die "$form, $length bytes: $found"
+    done
+    rm /sys/fs/bpf/moonhook-places
+done
+
 # Neither file is written if the other one cannot be, and nothing is left of what was begun.
 mkdir -p files && cd files
 cp ../second.lua .

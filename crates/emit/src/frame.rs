@@ -76,8 +76,8 @@ fn too_large(function: &str, bytes: u32) -> EmitError {
     EmitError::StackTooLarge { function: function.to_string(), bytes, limit: MAX_STACK }
 }
 
-/// What a library leaves to the program that calls it, in bytes of stack; and one frame.
-const OF_CALLER: u32 = 96;
+/// What a library leaves to the program that calls it at least, in bytes of stack; and one frame.
+const OF_CALLER: u32 = 32;
 
 /// Checks every chain of calls that starts in a program, and gives the bytes of the largest; `sizes` are the frames' sizes by function. The verifier adds them
 /// up rounded (`round_up_stack_depth`, kernel/bpf/verifier.c).

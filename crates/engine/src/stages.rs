@@ -132,6 +132,7 @@ pub fn rewrite(snapshot: &Snapshot, settings: &Settings, module: &mut Module) ->
         let moved = moonhook_passes::without_arena::run(module);
         let most = moonhook_passes::without_arena::MOST;
         moved.map_err(|bytes| EngineError::TooMuchMemory { bytes, most })?;
+        moonhook_passes::without_arena::write_zeros(module);
     }
     if let Some(library) = &snapshot.library {
         moonhook_passes::shallow::run(module, MOST_FRAMES);

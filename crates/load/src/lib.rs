@@ -335,7 +335,13 @@ fn run_script(
         .map_err(|error| runner.setup_error(error))?;
     let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
     if runner.options.library.is_some() {
-        let functions = library::functions(&returned, registry.chosen, &runner.files.sources())?;
+        // Without a choice they are for the programs that the script's handlers are for.
+        let attached = registry.handlers.all.borrow()[registry.handlers.earlier..]
+            .iter()
+            .map(|registration| registration.point.hook)
+            .find(|hook| hook.has_packet());
+        let hook = options.hook.or(attached).unwrap_or(registry.chosen);
+        let functions = library::functions(&returned, hook, &runner.files.sources())?;
         registry.handlers.all.borrow_mut().extend(functions);
     }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();

@@ -40,6 +40,15 @@ pub fn run(module: &mut Module) -> Result<(), usize> {
     Ok(())
 }
 
+/// Makes data of sections that begin with zeros: older loaders (libbpf 1.1) know one such section only, which has no name of its own.
+pub fn write_zeros(module: &mut Module) {
+    for map in &mut module.maps {
+        if let MapKind::Zeros(size) = map.kind {
+            map.kind = MapKind::Data(vec![0; size as usize]);
+        }
+    }
+}
+
 /// Names are symbols of one object: a table that has the name gets another.
 fn name_section(module: &mut Module, section: MapId) {
     let taken = |name: &str| {

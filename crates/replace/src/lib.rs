@@ -73,7 +73,12 @@ impl Replacement {
     ///
     /// # Errors
     /// As of `fsync(2)`, `linkat(2)` and `rename(2)`; what was there before is there still.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
+        finish_all(vec![self])
+    }
+
+    /// Writes what the file has to the disk, and gives it a name beside the other one.
+    fn complete(&mut self) -> io::Result<()> {
         if let Meanwhile::There = self.meanwhile {
             return self.file.flush();
         }
@@ -92,14 +97,30 @@ impl Replacement {
             let ((), beside) = under_free_name(&self.target, link)?;
             self.meanwhile = Meanwhile::Beside(beside);
         }
+        Ok(())
+    }
+
+    fn put(&mut self) -> io::Result<()> {
         if let Meanwhile::Beside(beside) = &self.meanwhile {
             fs::rename(beside, &self.target)?;
             self.meanwhile = Meanwhile::There;
         }
-        // The name is on disk when the folder is. Not every file system can be asked for that.
-        let _ = File::open(folder_of(&self.target)).and_then(|folder| folder.sync_all());
         Ok(())
     }
+}
+
+/// Puts files in their places that belong together, one directly behind the other.
+///
+/// # Errors
+/// As of [`Replacement::finish`]. Only where a name cannot be changed although the file beside it could be made, some may be new.
+pub fn finish_all(mut files: Vec<Replacement>) -> io::Result<()> {
+    files.iter_mut().try_for_each(Replacement::complete)?;
+    files.iter_mut().try_for_each(Replacement::put)?;
+    for file in &files {
+        // The name is on disk when the folder is. Not every file system can be asked for that.
+        let _ = File::open(folder_of(&file.target)).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
 }
 
 fn folder_of(target: &Path) -> &Path {

@@ -29,9 +29,16 @@ impl Snapshot {
             _ => {}
         }
         let is_program = |point: &&Point| !matches!(point.place, Place::Function(_) | Place::Called);
-        match points.iter().filter(is_program).count() {
-            1 => stem,
-            _ => format!("{stem}_{}", points[number].hook.name.replace('.', "_")),
+        if points.iter().filter(is_program).count() == 1 {
+            return stem;
+        }
+        let hook = points[number].hook;
+        let name = format!("{stem}_{}", hook.name.replace('.', "_"));
+        // Several programs can be at one hook. Those of a script get their numbers later, within what the kernel keeps of names.
+        let is_other = |point: &&Point| is_program(point) && point.hook == hook;
+        match points[..number].iter().filter(is_other).filter(|_| self.library.is_some()).count() {
+            0 => name,
+            earlier => format!("{name}_{earlier}"),
         }
     }
 }
@@ -39,7 +46,15 @@ impl Snapshot {
 /// A C identifier made of the file's name, without what is behind its last dot.
 pub fn identifier(file: &Path) -> String {
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("handler");
-    let mut name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let mut name = String::new();
+    for c in stem.chars() {
+        match c {
+            _ if c.is_ascii_alphanumeric() => name.push(c),
+            _ if c.is_ascii() => name.push('_'),
+            // Names that have nothing else are still different.
+            _ => name.push_str(&format!("u{:x}", u32::from(c))),
+        }
+    }
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         name.insert(0, '_');
     }

@@ -7,7 +7,7 @@ use crate::value::{ARGUMENT_SIZE, Abs, Closure, Object, Str, Word};
 use moonhook_hook::{Place, Point};
 use moonhook_ir as ir;
 use moonhook_ir::helper::MAP_LOOKUP_ELEM;
-use moonhook_ir::words::{Address, Branches, PathState, Words};
+use moonhook_ir::words::{Address, Branches, Iteration, PathState, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
 
 /// Names the slot of the key of the map with C's memory.
@@ -109,10 +109,39 @@ impl Context<'_> {
         if !self.alive() {
             return None;
         }
+        Some(self.load_inside(at, (offset, size, signed)))
+    }
+
+    /// The same of what is known to be there.
+    fn load_inside(&mut self, at: Address, (offset, size, signed): (Word, Size, bool)) -> Word {
         let offset = self.and(offset, MASK);
         let offset = self.value(offset);
         let place = self.emit(Op::Binary(BinaryOp::Add, at.base, offset.into()));
-        Some(self.load(place, at.disp + BYTES, size, signed))
+        self.load(place, at.disp + BYTES, size, signed)
+    }
+
+    /// The sum of words of 16 bits of `length` bytes from `offset` on of C's memory, which are there ([`moonhook_packet::Checksum`]).
+    pub fn sum_given(&mut self, at: Address, (offset, length): (Word, Word)) -> Result<Word> {
+        let paths = self.iterate(&[Word::Imm(0), Word::Imm(0)], &mut |context, variables| {
+            let mut iteration = Iteration::default();
+            let &[done, sum] = variables else { return Ok(iteration) };
+            let left = context.sub(length, done);
+            for size in [Size::B2, Size::B1] {
+                let enough = context.compare(CompareOp::SGe, left, size as i64);
+                let (enough, less) = context.split(enough);
+                context.state = enough;
+                if context.alive() {
+                    let place = context.add(offset, done);
+                    let word = context.load_inside(at, (place, size, false));
+                    let (next, sum) = (context.add(done, size as i64), context.add(sum, word));
+                    iteration.again(context, vec![next, sum]);
+                }
+                context.state = less;
+            }
+            iteration.leave(context, vec![sum]);
+            Ok(iteration)
+        })?;
+        self.meet_word(paths)
     }
 
     /// `length` bytes from `offset` on of C's memory, which are there, as a string.

@@ -60,19 +60,14 @@ pub fn write(loaded: &Loaded, (object, elf): (&Path, &[u8]), header: Option<&Pat
         Ok(file)
     };
     refuse_overwriting(&loaded.files, object)?;
-    let text = header.map(|path| (path, header::text(&loaded.snapshot, object)));
-    let beside = match &text {
-        Some((path, text)) => {
-            refuse_overwriting(&loaded.files, path)?;
-            Some((path, written(path, text.as_bytes()).map_err(unwritable(path))?))
-        }
-        None => None,
-    };
-    let whole = written(object, elf).map_err(unwritable(object))?;
-    if let Some((path, file)) = beside {
-        file.finish().map_err(unwritable(path))?;
+    let mut files = Vec::new();
+    if let Some(path) = header {
+        refuse_overwriting(&loaded.files, path)?;
+        let text = header::text(&loaded.snapshot, object);
+        files.push(written(path, text.as_bytes()).map_err(unwritable(path))?);
     }
-    whole.finish().map_err(unwritable(object))
+    files.push(written(object, elf).map_err(unwritable(object))?);
+    moonhook_replace::finish_all(files).map_err(unwritable(object))
 }
 
 fn unwritable(path: &Path) -> impl Fn(io::Error) -> CliError + '_ {

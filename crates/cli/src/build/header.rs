@@ -3,14 +3,17 @@
 use moonhook_hook::{Hook, Place, Point};
 use moonhook_snapshot::{BY_KEY, Snapshot};
 use moonhook_specialise::exported;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The header's path: the object's, without `.bpf.o` or `.o`.
 pub fn path(object: &Path) -> PathBuf {
-    let name = object.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".o").unwrap_or(&name);
-    object.with_file_name(format!("{}.h", stem.strip_suffix(".bpf").unwrap_or(stem)))
+    let name = object.file_name().unwrap_or_default().as_bytes();
+    let stem = name.strip_suffix(b".o").unwrap_or(name);
+    let stem = stem.strip_suffix(b".bpf").unwrap_or(stem);
+    object.with_file_name(OsStr::from_bytes(&[stem, b".h"].concat()))
 }
 
 /// What the first line of a header says of who wrote it.
@@ -23,7 +26,6 @@ pub fn is_ours(text: &str) -> bool {
 
 /// The text of the header of a library in that object.
 pub fn text(snapshot: &Snapshot, object: &Path) -> String {
-    let guard = format!("MOONHOOK_LIBRARY_{}_H", super::files::name(object));
     let linked = comment(&object.file_name().unwrap_or_default().to_string_lossy());
     let points = snapshot.points();
     let mut contexts: Vec<&str> = points.iter().map(|point| point.hook.context.structure).collect();
@@ -34,7 +36,7 @@ pub fn text(snapshot: &Snapshot, object: &Path) -> String {
          \x20*   clang -O2 -g -target bpf -c program.bpf.c -o program.bpf.o\n\
          \x20*   bpftool gen object linked.bpf.o program.bpf.o {linked}\n *\n\
          \x20* The licence is the one that the program declares. It has to go with the GPL. */\n\
-         #ifndef {guard}\n#define {guard}\n\n",
+         #pragma once\n\n",
         comment(&snapshot.script)
     );
     for context in contexts {
@@ -51,7 +53,7 @@ pub fn text(snapshot: &Snapshot, object: &Path) -> String {
             _ => handlers(snapshot, number, point),
         });
     }
-    out.push_str("\n#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n\n#endif\n");
+    out.push_str("\n#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n");
     out
 }
 
@@ -104,8 +106,9 @@ fn is_plain(name: &str) -> bool {
 fn handlers(snapshot: &Snapshot, number: usize, point: &Point) -> String {
     let name = snapshot.program_name(number);
     let structure = point.hook.context.structure;
+    let failed = exported::no_verdict(point.hook);
     format!(
-        "\n/* The handlers at {point}: a verdict, or less than 0 after an error. */\n\
+        "\n/* The handlers at {point}: a verdict, or {failed} after an error. */\n\
          extern int {name}(struct {structure} *ctx);\n"
     )
 }

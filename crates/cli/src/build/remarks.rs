@@ -14,6 +14,9 @@ const OF_CPUS: [&str; 3] = [without_arena::NAME, maps::REGION, maps::TAKEN];
 /// Functions of a program (`BPF_MAX_SUBPROGS`, include/linux/bpf_verifier.h).
 const MOST_FUNCTIONS: usize = 256;
 
+/// Bytes of stack of a program and all that it calls (`MAX_BPF_STACK`, include/linux/filter.h).
+const STACK: u32 = 512;
+
 /// Of a library, which is one part of a program: so many are told.
 const MANY: usize = 64;
 
@@ -36,6 +39,10 @@ pub fn remarks(loaded: &Loaded, compiled: &Compiled, settings: &Settings) -> Vec
         remarks.push(format!(
             "{count} functions; those that a program reaches may be {MOST_FUNCTIONS}, with its own"
         ));
+    }
+    if snapshot.library.is_some() {
+        let left = STACK.saturating_sub(compiled.object.stack);
+        remarks.push(format!("leaves {left} bytes of stack to programs that call it"));
     }
     let is_control = |request: &Request| {
         matches!(request, Request::Timer { .. } | Request::Listen { .. } | Request::Signal { .. })

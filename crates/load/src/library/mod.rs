@@ -89,7 +89,7 @@ pub(crate) fn check_names(snapshot: &Snapshot, library: &str) -> Result<(), Load
             true if is_reserved(&name) => Obstacle::Reserved,
             true if name.starts_with(&prefix) => Obstacle::Prefix(prefix),
             true if of_handlers.contains(&name) => Obstacle::Handlers,
-            false if is_reserved(&name) => Obstacle::Object,
+            false if point.place != At::Called && is_reserved(&name) => Obstacle::Object,
             _ => continue,
         };
         let place = snapshot.handlers_of(number).next().and_then(|(_, handler)| {

@@ -8,9 +8,9 @@ const RESERVED: &str = "abort alignas alignof asm auto bool break case char cons
     extern false float for goto if inline int long longjmp main nullptr register restrict return short signed sizeof static \
     static_assert struct switch thread_local true typedef typeof typeof_unqual union unsigned void volatile while";
 
-/// Types and macros of headers that programs in eBPF include (linux/types.h, linux/bpf.h, bpf_helpers.h, bpf_endian.h).
-const OF_HEADERS: &str = "KERNEL_VERSION NULL SEC barrier barrier_var container_of likely linux max_align_t offsetof ptrdiff_t size_t ssize_t \
-    unix unlikely unreachable wchar_t";
+/// Sections of objects, the variable that all programs have, types and macros of headers that they include (linux/types.h, linux/bpf.h, bpf_helpers.h, bpf_endian.h).
+const OF_HEADERS: &str = "KERNEL_VERSION LICENSE NULL SEC barrier barrier_var container_of license likely linux max_align_t offsetof ptrdiff_t size_t ssize_t \
+    unix unlikely unreachable version wchar_t";
 
 /// What names of those headers begin with.
 const PREFIXES: [&str; 9] =

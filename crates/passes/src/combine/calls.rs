@@ -108,10 +108,10 @@ impl Calls {
         (self.frames[index] + unshared).next_multiple_of(16)
     }
 
-    /// The functions that are part of a program, itself included, in ascending order; combined ones once.
-    pub fn reached(&self, program: usize) -> Vec<usize> {
+    /// The functions that are part of a program with these entries, which are included, in ascending order; combined ones once.
+    pub fn reached(&self, entries: &[usize]) -> Vec<usize> {
         let mut reached = vec![false; self.callees.len()];
-        let mut work = vec![program];
+        let mut work = entries.to_vec();
         while let Some(index) = work.pop() {
             let index = self.whole[index];
             if !std::mem::replace(&mut reached[index], true) {

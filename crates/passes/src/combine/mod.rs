@@ -36,26 +36,33 @@ const RULES: [Rules; 3] = [
     Rules { parts: MAX_FUNCTIONS, large: usize::MAX, harmless: 448 },
 ];
 
+/// How many functions a library may have, and where combining ends there: one program has them besides its own.
+const OF_LIBRARY: usize = MAX_FUNCTIONS - 32;
+
+/// Bytes of stack by which chains of calls in a library may grow less: the program that calls it has a frame, too.
+const LEFT_BY_LIBRARY: u32 = 96;
+
 /// Combines functions of programs with more than [`MAX_FUNCTIONS`] of them; gives whether there were any. A module whose
 /// functions call each other in circles, or functions that it does not have, is left as it is.
 pub fn run(module: &mut Module) -> bool {
-    run_above(module, MAX_FUNCTIONS, ENOUGH)
+    match module.is_library() {
+        true => run_above(module, OF_LIBRARY, OF_LIBRARY),
+        false => run_above(module, MAX_FUNCTIONS, ENOUGH),
+    }
 }
 
 /// The same for programs with more than `limit` functions, until they have `enough`.
 pub fn run_above(module: &mut Module, limit: usize, enough: usize) -> bool {
-    let is_program = |function: &Function| matches!(function.kind, FunctionKind::Program { .. });
-    let programs: Vec<usize> =
-        (0..module.functions.len()).filter(|index| is_program(&module.functions[*index])).collect();
     let Some(mut calls) = Calls::new(module) else { return false };
-    if programs.iter().all(|program| calls.reached(*program).len() <= limit) {
+    let programs = programs(module);
+    if programs.iter().all(|entries| calls.reached(entries).len() <= limit) {
         return false;
     }
     calls.estimate_frames(module);
     let mut groups = Vec::new();
-    for program in programs {
-        if calls.reached(program).len() > limit {
-            groups.extend(choose(module, &mut calls, program, enough));
+    for entries in programs {
+        if calls.reached(&entries).len() > limit {
+            groups.extend(choose(module, &mut calls, &entries, enough));
         }
     }
     if groups.is_empty() {
@@ -65,18 +72,31 @@ pub fn run_above(module: &mut Module, limit: usize, enough: usize) -> bool {
     true
 }
 
+/// By program, the functions with which it begins. What a library has is in one program, which calls any of its functions.
+fn programs(module: &Module) -> Vec<Vec<usize>> {
+    let of = |is_one: fn(&Function) -> bool| -> Vec<usize> {
+        (0..module.functions.len()).filter(|index| is_one(&module.functions[*index])).collect()
+    };
+    let exported = of(|function| function.prototype.is_some());
+    if !exported.is_empty() {
+        return vec![exported];
+    }
+    let programs = of(|function| matches!(function.kind, FunctionKind::Program { .. }));
+    programs.into_iter().map(|program| vec![program]).collect()
+}
+
 /// What functions of one group have in common: the longest chain of calls below, the programs whose context they take, how many
 /// parameters they have.
 type Class = (usize, Option<String>, usize);
 
-/// Chooses groups of functions of a program and notes in `calls` that each is one function, until there are few enough or
+/// Chooses groups of functions of a program with these entries and notes in `calls` that each is one function, until there are few enough or
 /// nothing can be combined. Functions without a frame come first, which make no chain larger; then those that are called in few
 /// places, for these are called seldom, too.
-fn choose(module: &Module, calls: &mut Calls, program: usize, enough: usize) -> Vec<Vec<usize>> {
+fn choose(module: &Module, calls: &mut Calls, entries: &[usize], enough: usize) -> Vec<Vec<usize>> {
     let mut groups = Vec::new();
     for rules in &RULES {
-        if calls.reached(program).len() > enough {
-            groups.extend(choose_by(rules, module, calls, program, enough));
+        if calls.reached(entries).len() > enough {
+            groups.extend(choose_by(rules, module, calls, entries, enough));
         }
     }
     groups
@@ -86,11 +106,12 @@ fn choose_by(
     rules: &Rules,
     module: &Module,
     calls: &mut Calls,
-    program: usize,
+    entries: &[usize],
     enough: usize,
 ) -> Vec<Vec<usize>> {
-    let most = calls.deepest().max(rules.harmless);
-    let reached = calls.reached(program);
+    let harmless = if module.is_library() { rules.harmless - LEFT_BY_LIBRARY } else { rules.harmless };
+    let most = calls.deepest().max(harmless);
+    let reached = calls.reached(entries);
     let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for index in &reached {
         let class = class(&module.functions[*index], calls.height(*index), rules.large);
@@ -120,6 +141,10 @@ fn choose_by(
 /// `None` for functions that are not to be combined.
 fn class(function: &Function, height: usize, large: usize) -> Option<Class> {
     let FunctionKind::Subprogram { global: true, context } = &function.kind else { return None };
+    if function.prototype.is_some() {
+        // C calls it by its name.
+        return None;
+    }
     // One of the five parameters there can be is for the number.
     (calls::size(function) <= large && function.params.len() < 5).then_some((
         height,

@@ -266,3 +266,40 @@ fn handlers_are_called_by_key_and_with_memory() {
         assert_eq!(results(&program), [1, 1, -1, -1, -1, -1, -1, 1, -1, -1], "{form:?}");
     }
 }
+
+const COMPUTED: &str = r#"
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+extern int bpf_luaxdp_run(char *key, unsigned long key__sz, struct xdp_md *ctx, void *arg, unsigned long arg__sz);
+extern int computed(struct xdp_md *ctx);
+static char key[] = "KEY";
+long long out[3];
+SEC("xdp") int p(struct xdp_md *ctx)
+{
+	char memory[4] = {1};
+	out[0] = computed(ctx);
+	out[1] = bpf_luaxdp_run(key, sizeof(key), ctx, memory, sizeof(memory));
+	out[2] = bpf_luaxdp_run(key, sizeof(key), ctx, (void *)0, 0);
+	return XDP_PASS;
+}
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+"#;
+
+#[test]
+fn handlers_that_compute_names_are_called() {
+    if !host::kernel_available("libraries") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("there is room");
+    let [script, object] = ["computed.lua", "computed.bpf.o"].map(|name| folder.path().join(name));
+    std::fs::copy(here().join("computed.lua"), &script).expect("there is room");
+    library(&script, Form::General, &object);
+    let key = script.with_extension("");
+    let Some(mut program) = linked(&COMPUTED.replace("KEY", &key.to_string_lossy()), &object) else { return };
+    for (byte, verdict) in [(0, 2), (99, 1)] {
+        let mut frame = vec![0; 64];
+        frame[20] = byte;
+        run(&mut program, &frame);
+        assert_eq!(results(&program), [verdict; 3]);
+    }
+}

@@ -30,9 +30,8 @@ fn checksum(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 
 /// Of the handler's second argument: `length` bytes of the two, from `offset` on.
 fn argument_sum(context: &mut Context<'_>, offset: Word, length: Word) -> Result<Word> {
-    if context.given_argument()?.is_some() {
-        let what = "the checksum of an argument that C gives";
-        return context.unsupported(what, "let C compute it, or use `pkt:checksum`", Some("checksum"));
+    if let Some(at) = context.given_argument()? {
+        return context.sum_given(at, (offset, length));
     }
     let bytes = argument_from(context, offset)?;
     let bits = context.shl(length, 3);

@@ -1,7 +1,7 @@
 //! `bpf_luaxdp_run`, by which programs in C call the handlers of a script of Lunatik's: with the script's name and memory of their own.
 
 use super::memory::{BYTES, MOST, definition};
-use moonhook_hook::Place;
+use moonhook_hook::{Place, XDP};
 use moonhook_ir as ir;
 use moonhook_ir::helper::{MAP_LOOKUP_ELEM, PROBE_READ_KERNEL};
 use moonhook_ir::{Builder, CType, CompareOp, FunctionId, Op, Prototype, Size, Value};
@@ -13,13 +13,13 @@ const CONTEXT: &str = "xdp_md";
 /// Where Lunatik has its scripts.
 const ROOT: &str = "/lib/modules/lua/";
 
-/// A key is compared on the stack, of which the kernel gives 512 bytes to all functions together.
-pub const LONGEST: usize = 120;
+/// A key is compared in the memory that has the argument later.
+pub const LONGEST: usize = MOST - 1;
 
 /// The key by which C names the script: its path, without the folder where Lunatik has scripts, and without `.lua`.
 pub fn key(snapshot: &Snapshot) -> &str {
     let path = snapshot.script.as_str();
-    let path = path.strip_prefix(ROOT).or_else(|| path.strip_prefix("./")).unwrap_or(path);
+    let path = path.strip_prefix(ROOT).unwrap_or_else(|| path.trim_start_matches("./"));
     path.strip_suffix(".lua").unwrap_or(path)
 }
 
@@ -56,7 +56,6 @@ fn function(key: &[u8], map: ir::MapId, handlers: FunctionId) -> ir::Function {
     code.function.prototype = Some(prototype());
     let [text, size, context, memory, length] = [0, 1, 2, 3, 4].map(|index| code.param(index));
     let (no, _) = code.cold_block(0);
-    compare_key(&mut code, (text, size), key, no);
     code.leave_if(CompareOp::UGt, length, MOST as i32, no, &[]);
     let slot = code.function.new_slot(8);
     let place = code.emit(Op::SlotAddress(slot));
@@ -64,30 +63,40 @@ fn function(key: &[u8], map: ir::MapId, handlers: FunctionId) -> ir::Function {
     let map = code.emit(Op::MapReference(map));
     let found = code.emit(Op::Helper { id: MAP_LOOKUP_ELEM, args: vec![map, place] });
     code.leave_if(CompareOp::Eq, found, 0, no, &[]);
+    let bytes = code.add(found, BYTES.into());
+    compare_key(&mut code, (text, size), (key, bytes), no);
     code.function.push(
         code.block,
         Op::Store { size: Size::B4, base: found, disp: 0, value: length.into() },
         code.loc,
     );
-    let bytes = code.add(found, BYTES.into());
+    let (go_on, _) = code.new_block(0);
+    // No memory is as good as any other where no bytes of it are meant.
+    code.leave_if(CompareOp::Eq, length, 0, go_on, &[]);
     let unread = code.emit(Op::Helper { id: PROBE_READ_KERNEL, args: vec![bytes, length, memory] });
     code.leave_if(CompareOp::Ne, unread, 0, no, &[]);
+    code.jump(go_on, &[]);
+    code.block = go_on;
     let verdict = code.call(handlers, &[context]);
     code.ret(verdict);
     code.block = no;
-    code.ret(super::NO_VERDICT as i32);
+    code.ret(super::no_verdict(&XDP) as i32);
     code.function
 }
 
-/// Goes on where the text of that size is the key, with or without a NUL behind it.
-fn compare_key(code: &mut Builder, (text, size): (Value, Value), key: &[u8], no: ir::Block) {
+/// Goes on where the text of that size is the key, with or without a NUL behind it. It is compared in the memory at `place`: the kernel gives all
+/// functions together 512 bytes of stack, of which the others have use.
+fn compare_key(
+    code: &mut Builder,
+    (text, size): (Value, Value),
+    (key, place): (&[u8], Value),
+    no: ir::Block,
+) {
     let shortest = key.len() as i32;
     code.leave_if(CompareOp::ULt, size, shortest, no, &[]);
     code.leave_if(CompareOp::UGt, size, shortest + 1, no, &[]);
     let mut expected = key.to_vec();
     expected.resize((key.len() + 1).next_multiple_of(8), 0);
-    let slot = code.function.new_slot(expected.len() as u32);
-    let place = code.emit(Op::SlotAddress(slot));
     for offset in (0..expected.len()).step_by(8) {
         code.store(place, offset as i64, 0);
     }

@@ -13,8 +13,10 @@ use std::collections::HashMap;
 /// What a function gives C after an error. Integers of Lua can be that, too, but none that count something.
 pub const FAILED: i64 = i64::MIN;
 
-/// What handlers give C after an error. It is no verdict.
-pub const NO_VERDICT: i64 = -1;
+/// What handlers at a hook give C after an error: a negative number that is none of its verdicts.
+pub fn no_verdict(hook: &Hook) -> i64 {
+    i64::from(hook.least().min(0)) - 1
+}
 
 /// Integers that a function can take besides the context: functions of programs have five parameters at most.
 pub const MOST: usize = 4;
@@ -83,7 +85,7 @@ pub fn is_function(point: &Point) -> bool {
 pub fn after_error(snapshot: &Snapshot, options: &Options, program: usize) -> i64 {
     match snapshot.points().get(program) {
         Some(point) if is_function(point) => FAILED,
-        Some(_) if snapshot.library.is_some() => NO_VERDICT,
+        Some(point) if snapshot.library.is_some() => no_verdict(point.hook),
         Some(point) => options.on_error.verdict(point.hook).into(),
         None => 0,
     }
