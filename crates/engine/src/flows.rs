@@ -16,13 +16,14 @@ use moonhook_diagnostic::Diagnostic;
 use moonhook_hook::Point;
 use moonhook_install::{InstallError, LogDetail, Program, ProgramArray, SharedArray};
 use moonhook_ir::maps::{self, sections};
-use moonhook_ir::{FlowCalls, Map, MapKind, Module};
+use moonhook_ir::{FlowCalls, Map, MapId, MapKind, Module};
 use moonhook_load::Loaded;
 use moonhook_records::Decoder;
 use moonhook_schema::{Declaration, Schema};
 use moonhook_snapshot::{FlowTable, Snapshot, TableId};
+use moonhook_specialise::object_maps::is_data_of_object;
 use moonhook_specialise::{Caller, OfFlow, own_cells};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,6 +36,8 @@ pub struct FlowCompiler {
     /// By table, what calls its functions, and the numbers of these programs.
     callers: Vec<Vec<(Caller, usize)>>,
     shared: Vec<(TableId, Schema, String)>,
+    /// Maps and variables of C objects, by name.
+    of_objects: Vec<String>,
     maps: Arc<Mutex<CommonMaps>>,
     /// Bytes of the program's region, where functions can have that: there is one program, which nothing interrupts, and which has nothing
     /// there when it calls them.
@@ -82,7 +85,8 @@ impl FlowCompiler {
             .iter()
             .map(|table| (TableId(table.table), table.schema.clone(), module.map(table.map).name.clone()))
             .collect();
-        let maps = Arc::new(Mutex::new(common_maps(&shared, program)?));
+        let of_objects = maps_of_objects(module);
+        let maps = Arc::new(Mutex::new(common_maps((&shared, &of_objects), program)?));
         let script = OfFlow {
             variables: module.variables.clone(),
             in_section: module.arena().is_none(),
@@ -114,6 +118,7 @@ impl FlowCompiler {
             callers,
             region,
             shared,
+            of_objects,
             maps,
             settings,
             script,
@@ -132,6 +137,7 @@ impl FlowCompiler {
             callers: self.callers.clone(),
             region: self.region,
             shared: self.shared.clone(),
+            of_objects: self.of_objects.clone(),
             maps: Arc::clone(&self.maps),
             settings: self.settings.clone(),
             script: self.script.clone(),
@@ -146,7 +152,7 @@ impl FlowCompiler {
     /// # Errors
     /// `Resource` where there are no descriptors left.
     pub fn follow(&self, kernel: &Kernel) -> Result<(), EngineError> {
-        let maps = common_maps(&self.shared, &kernel.program)?;
+        let maps = common_maps((&self.shared, &self.of_objects), &kernel.program)?;
         *self.maps.lock().unwrap_or_else(PoisonError::into_inner) = maps;
         Ok(())
     }
@@ -170,7 +176,8 @@ impl FlowCompiler {
             }
         }
         let keys = maps::zeros_section(&maps::flow_keys(table));
-        for name in COMMON.into_iter().chain([keys.as_str()]) {
+        let of_objects = self.of_objects.iter().map(String::as_str);
+        for name in COMMON.into_iter().chain([keys.as_str()]).chain(of_objects) {
             let is_there = |map: &Map| maps::goes_by(&map.name, name);
             if let Some(map) = maps.get(name).filter(|_| module.maps.iter().any(is_there)) {
                 common.push((name.to_string(), map.as_fd()));
@@ -277,15 +284,29 @@ pub fn set_flows(
 }
 
 /// The maps that functions of flows have in common with a program.
-fn common_maps(shared: &[(TableId, Schema, String)], program: &Program) -> Result<CommonMaps, EngineError> {
+fn common_maps(
+    (shared, of_objects): (&[(TableId, Schema, String)], &[String]),
+    program: &Program,
+) -> Result<CommonMaps, EngineError> {
     let of_flows = program.map_names().filter(|name| maps::is_of_flows(name)).collect::<Vec<_>>();
     let names = shared.iter().map(|(_, _, name)| name.as_str()).chain(COMMON);
+    let names = names.chain(of_objects.iter().map(String::as_str));
     let names = names.chain(of_flows.iter().map(String::as_str)).chain([sections::COUNTERS, maps::REGION]);
     let map = |name: &str| {
         let map = duplicate(program.map_fd(name)?)?;
         Ok((name.to_string(), Arc::new(map)))
     };
     names.filter(|name| program.has_map(name)).map(map).collect()
+}
+
+/// Maps and variables of C objects, by the names that they have in a program.
+fn maps_of_objects(module: &Module) -> Vec<String> {
+    let own: BTreeSet<MapId> = module.object_maps.iter().map(|map| map.map).collect();
+    let name = |(index, map): (usize, &Map)| match map.kind {
+        MapKind::Data(_) if is_data_of_object(&map.name) => Some(maps::data_section(&map.name)),
+        _ => own.contains(&MapId(index as u32)).then(|| map.name.clone()),
+    };
+    module.maps.iter().enumerate().filter_map(name).collect()
 }
 
 /// Bytes of a region of the module's.

@@ -15,6 +15,7 @@ use crate::files::{self, Files};
 use crate::functions::without_lines;
 use crate::globals::GLOBALS;
 use crate::modules::MODULES;
+use crate::modules::constants;
 use crate::modules::module::Context;
 use crate::names::Names;
 use crate::registry::Registry;
@@ -167,7 +168,10 @@ fn open_modules(
         let mut context = Context::new(lua, registry, names, script)?;
         let table = (module.open)(&mut context)?;
         opened.raw_set(module.name, &table)?;
+        if registry.lunatik.is_some() {
+            constants::fill(lua, module.name, &table)?;
+        }
         names.add_table(module.name, table);
     }
-    Ok(())
+    constants::find_in(lua, opened)
 }

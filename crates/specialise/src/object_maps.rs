@@ -22,10 +22,23 @@ pub fn add_maps(snapshot: &Snapshot, module: &mut ir::Module) {
             }
         }
     }
+    if !snapshot.flows.is_empty() {
+        add_variables(snapshot, module);
+    }
     for contents in &snapshot.contents {
         let name = map_name(snapshot, contents.object, contents.map);
         let map = module.maps.iter().position(|map| map.name == name).map(|map| MapId(map as u32));
         module.fillings.extend(map.map(|map| Filling { map, entries: contents.entries.clone() }));
+    }
+}
+
+/// Adds the variables of all objects: functions of flows, which are made later, have those of the program.
+fn add_variables(snapshot: &Snapshot, module: &mut ir::Module) {
+    for (number, object) in snapshot.objects.iter().enumerate() {
+        for (index, data) in object.data.iter().enumerate().filter(|(_, data)| !data.is_constant) {
+            let kind = MapKind::Data(data.bytes.clone());
+            module.maps.push(ir::Map { name: data_name(number, index, &data.section), kind });
+        }
     }
 }
 
@@ -71,7 +84,16 @@ const MAP: char = 'c';
 const DATA: char = 'd';
 
 fn is_made(name: &str) -> bool {
-    let number = name.strip_prefix([MAP, DATA]).and_then(|rest| rest.split_once('_'));
+    has_number(name.strip_prefix([MAP, DATA]))
+}
+
+/// Whether the name is that of a section with data of an object.
+pub fn is_data_of_object(name: &str) -> bool {
+    has_number(name.strip_prefix(DATA))
+}
+
+fn has_number(rest: Option<&str>) -> bool {
+    let number = rest.and_then(|rest| rest.split_once('_'));
     number.is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod attach;
 pub mod bpf;
 mod byteorder;
 mod cgroup;
+pub(crate) mod constants;
 mod dns;
 pub mod eclat;
 pub mod flow;

@@ -88,6 +88,16 @@ fn functions_and_maps_of_an_object_do_in_user_space_what_they_do_in_the_kernel()
 }
 
 #[test]
+fn functions_of_flows_have_the_maps_of_objects() -> Result<(), ProofError> {
+    if !host::kernel_available("functions of flows with objects") {
+        return Ok(());
+    }
+    let folder = Folder::new();
+    folder.compile("meter");
+    run(&folder.path("flows.lua"), &own_options(), 300).map(|_| ())
+}
+
+#[test]
 fn chains_call_programs_in_c_and_in_lua() -> Result<(), ProofError> {
     if !host::kernel_available("chains with programs") {
         return Ok(());
