@@ -76,7 +76,7 @@ impl SyntaxErrorKind {
                 "write a whole number: programs in the kernel have no fractions"
             }
             SyntaxErrorKind::Unexpected { found, .. } => {
-                instead_of(found.trim_matches('\'')).unwrap_or("see the grammar in docs/eclat.md")
+                instead_of(found.trim_matches('\'')).unwrap_or("docs/eclat.md describes the language")
             }
             SyntaxErrorKind::Parameters { .. } => "put what belongs together into one number",
             SyntaxErrorKind::TooDeep => {

@@ -186,7 +186,7 @@ impl Spec {
             ..config.settings.clone()
         };
         Options {
-            interfaces: self.interfaces.clone(),
+            interfaces: once_each(&self.interfaces),
             scripts: scripts.to_vec(),
             mode: match self.mode {
                 None | Some(Mode::Auto) => RequestedMode::Auto,
@@ -212,6 +212,17 @@ impl Spec {
 
 /// Between tellings of the counters, which nobody is told here.
 const INTERVAL: Duration = Duration::from_secs(3600);
+
+/// The names in their order, none of them twice.
+fn once_each(names: &[String]) -> Vec<String> {
+    let mut known = Vec::new();
+    for name in names {
+        if !known.contains(name) {
+            known.push(name.clone());
+        }
+    }
+    known
+}
 
 #[cfg(test)]
 mod tests {
