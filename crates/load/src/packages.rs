@@ -1,6 +1,8 @@
 //! Programs that chains call, and whoever has them.
 
+use moonhook_btf::Kind;
 use moonhook_diagnostic::Diagnostic;
+use moonhook_hook::XDP;
 use moonhook_link::{Linkage, Object};
 use std::fmt;
 use std::path::PathBuf;
@@ -65,7 +67,31 @@ pub(crate) fn program_of(object: &Object) -> Result<usize, Box<Diagnostic>> {
         names => names.contains(&function.name.as_str()),
     };
     let help = "let one function be the program, and the others `static` or `__weak`";
-    only(object, is_program, ("that chains could call", help))
+    let number = only(object, is_program, ("that chains could call", help))?;
+    let function = &object.functions[number];
+    if !is_called_as_program(object, function) {
+        let message = format!(
+            "{}: chains cannot call the function '{}', which has other parameters than programs have",
+            object.name, function.name
+        );
+        let help = "write it as `HIKE_PROG(name) { … }`, and `EXPORT_HIKE_PROG(name);` behind it";
+        return Err(Box::new(Diagnostic::new("MH0313", message).help(help)));
+    }
+    Ok(number)
+}
+
+/// Parameters of a program that chains call: the context, where its result goes, and three arguments (`HIKE_PROG`, hike.h).
+const PARAMETERS: usize = 5;
+
+fn is_called_as_program(object: &Object, function: &moonhook_link::Function) -> bool {
+    let types = &*object.types;
+    let Some(Kind::Function(prototype)) = function.ty.map(|ty| types.kind(ty)) else { return false };
+    let members = types.members(prototype);
+    let is_context = |ty| match types.kind(types.resolved(ty)) {
+        Kind::Pointer(to) => types.name(types.resolved(to)) == XDP.context.structure,
+        _ => false,
+    };
+    members.len() == PARAMETERS && members.first().is_some_and(|first| is_context(first.type_id))
 }
 
 /// The section of functions that the kernel does not call.

@@ -298,6 +298,7 @@ fn what_cannot_be_had_of_objects_is_said_with_its_line() {
         ("a.eclat", "from programs.own import count\ndef main():\n  u64: a = count[none][1]\n", "MH0310", 3),
         ("a.eclat", "from loaders.own import count\ndef a():\n  pass\n", "MH0313", 1),
         ("a.eclat", "from programs.basic import by_type\ndef a():\n  by_type()\n", "MH0313", 1),
+        ("a.eclat", "from programs.own import plain\ndef a():\n  plain(1)\n", "MH0313", 1),
         ("a.lua", "local m = require 'bpf'.object 'meter.bpf.o'\n\nlocal f = m.nowhere\n", "MH0317", 0),
         ("a.lua", "local m = require 'bpf'.object 'meter.bpf.o'\nlocal f = m.missing\n", "MH0317", 0),
         ("a.lua", "local m = require 'bpf'.object 'meter.bpf.o'\nlocal f = m.maps.missing\n", "MH0317", 0),
