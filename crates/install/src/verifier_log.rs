@@ -7,14 +7,29 @@ use moonhook_diagnostic::Place;
 
 /// The objection: the last line, or the last two, that are neither instruction, state, source line nor statistic.
 pub(crate) fn message(log: &str) -> String {
+    if let Some(limit) = limit(log) {
+        return limit.to_string();
+    }
     let end = log.lines().rev().map(str::trim).skip_while(|line| !is_objection(line));
     let mut lines: Vec<&str> = end.take_while(|line| is_objection(line)).take(2).collect();
     lines.reverse();
     if lines.is_empty() { "no reason given".to_string() } else { lines.join("; ") }
 }
 
+/// What the verifier says when it gives up for the work there is (`do_check` and `push_stack`, kernel/bpf/verifier.c), which can stand behind an
+/// instruction on the same line.
+const LIMITS: [&str; 2] = ["BPF program is too large. ", "The sequence of "];
+
+/// Lines from the end in which that is looked for.
+const LAST: usize = 8;
+
+fn limit(log: &str) -> Option<&str> {
+    let mut lines = log.lines().rev().take(LAST);
+    lines.find_map(|line| LIMITS.iter().find_map(|limit| line.find(limit).map(|at| line[at..].trim_end())))
+}
+
 /// How lines begin that are about the verifier's state or work, not about what is wrong.
-const OTHER: [&str; 12] = [
+const OTHER: [&str; 13] = [
     ";",
     "processed ",
     "verification time ",
@@ -26,6 +41,7 @@ const OTHER: [&str; 12] = [
     "Func#",
     "func#",
     "caller:",
+    "callee:",
     "arg#",
 ];
 
@@ -160,6 +176,16 @@ mod tests {
             assert!(place.is_none_or(|place| place.file == file && !place.text.is_empty()), "{file}");
             assert!(at.is_none() || instruction(log) == at, "{file}: {:?}", instruction(log));
         }
+    }
+
+    #[test]
+    fn limits_stand_behind_instructions() {
+        let log = "caller:\n frame4: R0=1\ncallee:\n frame5: R1=1\n5800: (71) r1 = *(u8 *)(r1 +0) ; R1=scalar()\n\
+                   5801: (55) if r1 != 0x2e goto pc+1 BPF program is too large. Processed 1000001 insn\n\
+                   processed 1000001 insns (limit 1000000) max_states_per_insn 67\n";
+        assert_eq!(message(log), "BPF program is too large. Processed 1000001 insn");
+        let log = "12: (55) if r1 != 0x2e goto pc+1 The sequence of 8193 jumps is too complex.\n";
+        assert_eq!(message(log), "The sequence of 8193 jumps is too complex.");
     }
 
     #[test]
