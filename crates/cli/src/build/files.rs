@@ -1,4 +1,4 @@
-//! What `build --library` writes: the object, and the header beside it; both, or nothing.
+//! What `build` writes: the object, and for a library the header beside it; both, or nothing.
 
 use super::{header, refuse_overwriting};
 use crate::CliError;
@@ -49,7 +49,7 @@ fn begins_as_ours(path: &Path) -> Result<bool, CliError> {
     Ok(header::is_ours(&String::from_utf8_lossy(&text)))
 }
 
-/// Writes both: an object without its header, or with another one, is of no use.
+/// Writes the object, and the header if there is one: without it, or with another one, the object of a library is of no use.
 ///
 /// # Errors
 /// As of `open(2)` and `write(2)`; what was there is there still.
