@@ -49,6 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("passes", &["hook", "ir"]),
     ("emit", &["btf", "diagnostic", "hook", "ir", "schema"]),
     ("install", &["btf", "diagnostic", "hook"]),
+    ("queue", &["diagnostic", "hook"]),
     ("packages", &["btf", "diagnostic", "link", "replace"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),

@@ -54,6 +54,29 @@ pub(crate) unsafe fn push_packet(
     unsafe { data::push(state, data::DataKind::Packet(hook), bytes, metadata) }
 }
 
+/// Pushes a packet whose bytes are in the userdata on top of the stack, in the place of that, which it keeps.
+///
+/// # Safety
+/// As for [`register`], which has run in this state; so many bytes are there as long as the userdata is.
+pub(crate) unsafe fn push_window(
+    state: *mut lua_State,
+    hook: &'static Hook,
+    bytes: *mut [u8],
+    metadata: Metadata,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { data::push_window(state, data::DataKind::Packet(hook), bytes, metadata) }
+}
+
+/// Shows other bytes of the same userdata in a packet that [`push_window`] made.
+///
+/// # Safety
+/// As for [`push_window`], which has made the value at `index`.
+pub(crate) unsafe fn aim(state: *mut lua_State, index: c_int, hook: &'static Hook, bytes: *mut [u8]) {
+    // SAFETY: the caller's promise.
+    unsafe { data::aim(ffi::lua_touserdata(state, index).cast(), data::DataKind::Packet(hook), bytes) }
+}
+
 /// Pushes the second argument of a handler, whose packet is on top of the stack.
 ///
 /// # Safety

@@ -47,6 +47,30 @@ pub(super) unsafe fn push(state: *mut lua_State, kind: DataKind, bytes: &[u8], m
     }
 }
 
+pub(super) unsafe fn push_window(
+    state: *mut lua_State,
+    kind: DataKind,
+    bytes: *mut [u8],
+    metadata: Metadata,
+) {
+    // SAFETY: the promise of `super::push_window`; Lua aligns the userdata.
+    unsafe {
+        let data: *mut Data = ffi::lua_newuserdatauv(state, size_of::<Data>(), 1).cast();
+        data.write(Data { bytes: bytes.cast(), length: bytes.len(), kind, alive: true, metadata });
+        ffi::luaL_setmetatable(state, DATA.as_ptr());
+        ffi::lua_pushvalue(state, -2);
+        ffi::lua_setiuservalue(state, -2, 1);
+        ffi::lua_replace(state, -2);
+    }
+}
+
+pub(super) unsafe fn aim(data: *mut Data, kind: DataKind, bytes: *mut [u8]) {
+    // SAFETY: the promise of `super::aim`.
+    unsafe {
+        ((*data).bytes, (*data).length, (*data).kind) = (bytes.cast(), bytes.len(), kind);
+    }
+}
+
 pub(super) unsafe fn push_argument(state: *mut lua_State) {
     // SAFETY: the promise of `super::push_argument`.
     unsafe {

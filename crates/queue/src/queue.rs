@@ -1,0 +1,157 @@
+//! A queue of the kernel, with the rule that fills it.
+
+use crate::interface::Interfaces;
+use crate::message::{ACKNOWLEDGE, GENERIC, Message};
+use crate::rule::Rule;
+use crate::socket::Socket;
+use crate::{Answer, Packet, QueueError};
+use caps::CapSet;
+use moonhook_hook::NetfilterPlace;
+use nix::errno::Errno;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// `NFQNL_MSG_PACKET` and `NFQNL_MSG_CONFIG`, of the subsystem `NFNL_SUBSYS_QUEUE`.
+const PACKET: u16 = 3 << 8;
+const CONFIGURE: u16 = 3 << 8 | 2;
+
+/// Attributes of that (`NFQA_CFG_…`).
+const COMMAND: u16 = 1;
+const PARAMETERS: u16 = 2;
+const MOST_PACKETS: u16 = 3;
+const MASK: u16 = 4;
+const FLAGS: u16 = 5;
+
+/// `NFQNL_CFG_CMD_BIND`.
+const BIND: u8 = 1;
+/// `NFQNL_COPY_PACKET`, and of how many bytes: all.
+const COPY_PACKET: u8 = 2;
+const WHOLE: u32 = 0xffff;
+/// `NFQA_CFG_F_FAIL_OPEN`: where a queue is full, packets pass by.
+const FAIL_OPEN: u32 = 1;
+/// `NFQA_CFG_F_CONNTRACK`: packets come with what is known of their connections.
+const CONNECTIONS: u32 = 2;
+
+/// Packets that can wait in a queue.
+const PACKETS: u32 = 4096;
+
+/// Room for messages with packets, in bytes.
+const ROOM: i32 = 8 << 20;
+
+/// The first number to try: lower ones are those that people give. Number 0 is where `QUEUE` sends packets.
+const FIRST: u16 = 0x4d00;
+const LAST: u16 = 0xfff0;
+
+/// What a queue is to be like.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Packets pass by where nobody takes them, or not as fast as they come; else they are dropped there.
+    pub passes_by: bool,
+}
+
+/// A queue with the packets of one place.
+pub struct Queue {
+    socket: Socket,
+    number: u16,
+    rule: Rule,
+    waiting: VecDeque<Packet>,
+    interfaces: Interfaces,
+}
+
+impl Queue {
+    /// Queues the packets of a place in the network namespace of this thread.
+    ///
+    /// # Errors
+    /// `Unsupported` where the kernel has no queues or no rules for them; `NoneFree`; `Refused`.
+    pub fn open(place: &NetfilterPlace, options: Options) -> Result<Queue, QueueError> {
+        let mut socket = Socket::open()?;
+        socket.set_room(ROOM);
+        let number = bind(&mut socket)?;
+        let flags = CONNECTIONS | if options.passes_by { FAIL_OPEN } else { 0 };
+        // Where connections are not followed, packets come without.
+        configure(&mut socket, number, flags)
+            .or_else(|_| configure(&mut socket, number, flags & !CONNECTIONS))
+            .map_err(|errno| QueueError::refused("configuring a queue", errno))?;
+        let rule = Rule::add(place, number, options.passes_by)?;
+        let interfaces = Interfaces::open();
+        Ok(Queue { socket, number, rule, waiting: VecDeque::new(), interfaces })
+    }
+
+    /// The next packet; waits for one, at most so long.
+    ///
+    /// # Errors
+    /// `Refused`.
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<Packet>, QueueError> {
+        if self.waiting.is_empty() {
+            let waiting = &mut self.waiting;
+            self.socket
+                .receive(timeout, |message| {
+                    let body = message.body.get(GENERIC..).filter(|_| message.kind == PACKET);
+                    waiting.extend(body.and_then(Packet::parse));
+                })
+                .map_err(|errno| QueueError::refused("taking packets out of a queue", errno))?;
+        }
+        Ok(self.waiting.pop_front())
+    }
+
+    /// Says what becomes of a packet. That the queue has no such packet any more is no error: its interface may have gone.
+    ///
+    /// # Errors
+    /// `Refused`.
+    pub fn answer(&mut self, packet: &Packet, answer: &Answer<'_>) -> Result<(), QueueError> {
+        match self.socket.send(&packet.answer(answer, self.number)) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(()),
+            Err(errno) => Err(QueueError::refused("giving a verdict", errno)),
+        }
+    }
+
+    /// The link's header of a packet, as far as the kernel tells; `None` where there is none.
+    pub fn link_header(&mut self, packet: &Packet) -> Option<Vec<u8>> {
+        self.interfaces.header(packet)
+    }
+
+    /// No more packets come, but for those that are in the queue: they are dropped unless they are answered before this value goes.
+    ///
+    /// # Errors
+    /// `Refused`.
+    pub fn close(&mut self) -> Result<(), QueueError> {
+        self.rule.end()
+    }
+}
+
+/// Takes a queue that nobody has.
+fn bind(socket: &mut Socket) -> Result<u16, QueueError> {
+    const WHAT: &str = "binding a queue for packets of netfilter";
+    let may = caps::has_cap(None, CapSet::Effective, caps::Capability::CAP_NET_ADMIN);
+    if !may.unwrap_or(true) {
+        return Err(QueueError::refused(WHAT, Errno::EPERM));
+    }
+    for number in FIRST..LAST {
+        let sequence = socket.sequence();
+        let message = Message::new(CONFIGURE, ACKNOWLEDGE, sequence, (0, number));
+        let message = message.bytes(COMMAND, &[BIND, 0, 0, 0]).finish();
+        match socket.request(&message, sequence, |_| {}) {
+            Ok(()) => return Ok(number),
+            // It is another's.
+            Err(Errno::EBUSY | Errno::EPERM) => {}
+            // Nobody has registered the subsystem.
+            Err(Errno::EINVAL | Errno::EPROTONOSUPPORT | Errno::EOPNOTSUPP) => {
+                return Err(QueueError::Unsupported { missing: "nfnetlink_queue" });
+            }
+            Err(errno) => return Err(QueueError::refused(WHAT, errno)),
+        }
+    }
+    Err(QueueError::NoneFree)
+}
+
+fn configure(socket: &mut Socket, number: u16, flags: u32) -> Result<(), Errno> {
+    let sequence = socket.sequence();
+    let parameters = [&WHOLE.to_be_bytes()[..], &[COPY_PACKET]].concat();
+    let message = Message::new(CONFIGURE, ACKNOWLEDGE, sequence, (0, number))
+        .bytes(PARAMETERS, &parameters)
+        .number(MOST_PACKETS, PACKETS)
+        .number(FLAGS, flags)
+        .number(MASK, FAIL_OPEN | CONNECTIONS)
+        .finish();
+    socket.request(&message, sequence, |_| {})
+}
