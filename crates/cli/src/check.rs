@@ -3,7 +3,7 @@
 mod costs;
 mod tables;
 
-use crate::options::ProgramOptions;
+use crate::options::{AtOptions, ProgramOptions};
 use crate::{CliError, Exit, loading, report};
 use costs::Cost;
 use moonhook_control::FlowsOfState;
@@ -13,6 +13,7 @@ use moonhook_engine::{Choice, Compiled, Timings, entries, timed};
 use moonhook_hook::{Place, Point};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
+use moonhook_load::{Loaded, QueuedPlace};
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
 use std::io::Write;
@@ -46,6 +47,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "no_kernel")]
     costs: bool,
     #[command(flatten)]
+    place: AtOptions,
+    #[command(flatten)]
     program: ProgramOptions,
 }
 
@@ -54,6 +57,9 @@ pub struct Arguments {
 struct Report {
     script: String,
     handlers: Vec<Handler>,
+    /// Where packets are handed to the process that runs the script.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    queued: Vec<Queued>,
     /// One for each hook.
     programs: Vec<Entry>,
     program: Program,
@@ -77,6 +83,14 @@ struct Handler {
     at: Option<String>,
     /// The file and line that it is defined at.
     place: String,
+}
+
+/// A place whose handlers run in a process.
+#[derive(Debug, Serialize)]
+struct Queued {
+    at: String,
+    /// What they need.
+    why: String,
 }
 
 /// A program of the object.
@@ -109,7 +123,8 @@ struct Program {
 }
 
 pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let settings = arguments.program.settings();
+    let mut settings = arguments.program.settings();
+    settings.load.at = arguments.place.at();
     let mut load_time = 0;
     let json = arguments.json;
     let loaded = timed(&mut load_time, || loading::load(&arguments.scripts, &settings.load, json, json))?;
@@ -124,7 +139,8 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         }
     };
     compiled.timings = compiled.timings.after_load(load_time);
-    let answer = report(snapshot, &compiled, kernel.as_ref(), arguments.costs)?;
+    let mut answer = report(snapshot, &compiled, kernel.as_ref(), arguments.costs)?;
+    answer.queued = queued(&loaded);
     if arguments.json {
         writeln!(out, "{:#}", serde_json::to_value(&answer).map_err(std::io::Error::from)?)?;
     } else {
@@ -154,6 +170,7 @@ fn report(
     Ok(Report {
         script: snapshot.script.clone(),
         handlers: handlers(snapshot),
+        queued: Vec::new(),
         programs: programs(compiled, kernel)?,
         program: program(snapshot, compiled, kernel, costs)?,
         tables: tables::tables(&compiled.module, &maps),
@@ -163,6 +180,11 @@ fn report(
         timings_us: compiled.timings,
         warnings: compiled.module.warnings.clone(),
     })
+}
+
+fn queued(loaded: &Loaded) -> Vec<Queued> {
+    let places = QueuedPlace::of(&loaded.queued);
+    places.iter().map(|place| Queued { at: place.point.to_string(), why: place.why() }).collect()
 }
 
 fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
@@ -244,6 +266,12 @@ fn planned(map: &Map) -> MapInfo {
 }
 
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
+    for Queued { at, why } in &report.queued {
+        writeln!(out, "{}: {at} runs as NFQUEUE {why}", report.script)?;
+    }
+    if report.handlers.is_empty() && !report.queued.is_empty() {
+        return Ok(writeln!(out, "nothing runs in the kernel")?);
+    }
     let Program { choice, instructions, stack, stack_of_calls, costs } = &report.program;
     for entry in &report.programs {
         let Entry { name, section, at, .. } = entry;

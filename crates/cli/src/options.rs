@@ -4,6 +4,7 @@ use crate::packages::PackageOptions;
 use crate::{hook, verdict};
 use moonhook_engine::{BUDGET, Form, MEMORY, RunningKernel, Settings};
 use moonhook_hook::{Hook, OnError};
+use moonhook_load::At;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,6 +66,39 @@ impl From<FormChoice> for Option<Form> {
     }
 }
 
+/// Where handlers of netfilter run that are written for Lunatik.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum AtChoice {
+    Auto,
+    Link,
+    Queue,
+}
+
+/// Options of the commands whose handlers may run in a process.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AtOptions {
+    /// With `--root`, where handlers of netfilter run: `link` is the kernel, `queue` this process (NFQUEUE), `auto` the kernel if that has all they need
+    #[arg(
+        long,
+        value_name = "WHERE",
+        value_enum,
+        default_value = "auto",
+        requires_if("link", "root"),
+        requires_if("queue", "root")
+    )]
+    at: AtChoice,
+}
+
+impl AtOptions {
+    pub fn at(&self) -> Option<At> {
+        match self.at {
+            AtChoice::Auto => None,
+            AtChoice::Link => Some(At::Link),
+            AtChoice::Queue => Some(At::Queue),
+        }
+    }
+}
+
 /// Options of the commands that make a program of the person's choice.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProgramOptions {
@@ -89,6 +123,8 @@ impl ScriptOptions {
             instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
             // A reload happens long after, and perhaps somewhere else.
             root: self.root.as_deref().map(absolute),
+            // Objects and replayed frames know of no process.
+            at: Some(At::Link),
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,

@@ -5,7 +5,7 @@ mod frames;
 mod reporter;
 mod screen;
 
-use crate::options::ProgramOptions;
+use crate::options::{AtOptions, ProgramOptions};
 use crate::pins::PinOptions;
 use crate::remote::RemoteOptions;
 use crate::{CliError, Exit};
@@ -69,6 +69,8 @@ pub struct Arguments {
     /// Seconds between lines of counters
     #[arg(long, value_name = "SECS", value_parser = seconds, default_value = "10")]
     interval: Duration,
+    #[command(flatten)]
+    place: AtOptions,
     #[command(flatten)]
     program: ProgramOptions,
     /// What the script is called by `moonhook list`, `reload` and the like [default: the script's file name, and a number if
@@ -167,6 +169,7 @@ impl Arguments {
             }
         }
         let mut settings = Settings { count_verdicts: true, ..self.program.settings() };
+        settings.load.at = self.place.at();
         // What scripts print while they are loaded is not part of what a program reads.
         settings.load.prints_to_stderr = self.json;
         let mut mode: Option<RequestedMode> = self.mode.map(Into::into);

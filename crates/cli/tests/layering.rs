@@ -94,6 +94,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ir",
             "link",
             "load",
+            "queue",
             "records",
             "replace",
             "schema",

@@ -270,9 +270,14 @@ impl Control {
         }
     }
 
+    /// The state that the functions are of.
+    pub fn lua(&self) -> &Lua {
+        &self.loaded.lua
+    }
+
     /// Calls a function within the limits; gives the lines that it printed too. Meanwhile the variables of the handlers are
     /// those of the Lua state.
-    pub(crate) fn limited(
+    pub fn limited(
         &self,
         function: &Function,
         arguments: MultiValue,

@@ -14,7 +14,7 @@ pub struct Kernel {
     pub program: Program,
     /// The programs in the object, in the order of [`Snapshot::points`]; one at least.
     pub entries: Vec<Entry>,
-    /// What programs are to be attached to, with their numbers.
+    /// What programs are to be attached to, with their numbers; nothing where the script has no handlers for the kernel.
     places: Vec<(usize, Point)>,
     pub(crate) receivers: Vec<u32>,
     pub decoder: Decoder,
@@ -66,7 +66,11 @@ impl Kernel {
     ) -> Result<(Compiled, Kernel), EngineError> {
         let (compiled, program) = crate::install(snapshot, settings, log, &maps)?;
         let kept: Vec<_> = maps(&compiled.module).into_iter().map(|(name, _)| name).collect();
-        let kernel = Kernel::new(&compiled, program, &|map| kept.iter().any(|kept| kept == map))?;
+        let mut kernel = Kernel::new(&compiled, program, &|map| kept.iter().any(|kept| kept == map))?;
+        if snapshot.handlers.is_empty() {
+            // Its program is there for the tables that it has.
+            kernel.places.clear();
+        }
         Ok((compiled, kernel))
     }
 

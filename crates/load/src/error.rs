@@ -40,6 +40,8 @@ pub enum LoadError {
     NoFunction { script: String },
     #[error("C cannot call the function '{name}': {obstacle}")]
     Exported { name: String, obstacle: Obstacle, place: Option<Box<Place>> },
+    #[error("a handler of netfilter cannot give the verdict {verdict}")]
+    Verdict { verdict: &'static str, place: Option<Box<Place>> },
     /// A script of eCLAT that this one loads.
     #[error("{}", .0.message)]
     Chain(Box<Diagnostic>),
@@ -100,6 +102,7 @@ impl LoadError {
             LoadError::Kernel { refused: Refused::Probe, .. } => "MH0117",
             LoadError::NoFunction { .. } => "MH0118",
             LoadError::Exported { .. } => "MH0119",
+            LoadError::Verdict { .. } => "MH0120",
             LoadError::Chain(diagnostic) => diagnostic.code,
         }
     }
@@ -119,6 +122,7 @@ impl LoadError {
             LoadError::Instructions { place, .. }
             | LoadError::Memory { place, .. }
             | LoadError::Exported { place, .. }
+            | LoadError::Verdict { place, .. }
             | LoadError::NoSender { place, .. } => located(self.code(), &self.to_string(), place.as_deref()),
             _ => Diagnostic::new(self.code(), self.to_string()),
         };
@@ -138,6 +142,12 @@ impl LoadError {
             LoadError::Kernel { refused, .. } => refused.reason(),
             LoadError::Instructions { place: Some(_), .. } => Some("it was here when it was stopped"),
             LoadError::Memory { place: Some(_), .. } => Some("it was here when memory ran out"),
+            LoadError::Verdict { verdict: "STOLEN", .. } => {
+                Some("the packet would be the handler's own for ever")
+            }
+            LoadError::Verdict { .. } => {
+                Some("netfilter would ask again and again, or does not know it any more")
+            }
             _ => None,
         }
     }
@@ -152,6 +162,9 @@ impl LoadError {
             }
             LoadError::NoHandlerOfHook { others, .. } => {
                 format!("they are for {others}; give one of those with `--hook`, or register by `attach(f)` what can be at any hook")
+            }
+            LoadError::Verdict { .. } => {
+                "return DROP, ACCEPT, or QUEUE (which hands the packet to the queue with number 0)".into()
             }
             LoadError::NoSender { queue, .. } => {
                 format!("register one by `xdp.attach` that sends frames there: `return redirect{{socket = {queue}}}`")

@@ -48,7 +48,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
-use moonhook_hook::{Hook, XDP};
+use moonhook_hook::{Hook, XDP, can_queue};
 use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 
 pub use crate::call::CallError;
@@ -57,9 +57,10 @@ pub use crate::contents::Content;
 pub use crate::error::{Failure, LoadError, Refused};
 pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given};
 pub use crate::freeze::Base;
-pub use crate::functions::{OVER, raising};
+pub use crate::functions::{OVER, raising, userdata_name};
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
+pub use crate::lunatik::{At, Need, Queued, QueuedPlace};
 pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
@@ -91,6 +92,8 @@ pub struct Options {
     pub instruction_limit: u64,
     /// Scripts are written for Lunatik, and find their modules in this folder before their own (there it is `/lib/modules/lua`).
     pub root: Option<PathBuf>,
+    /// Where handlers of netfilter run that are written for Lunatik: in the kernel if that has all they need.
+    pub at: Option<At>,
     /// Folders, besides that of each script, in which scripts may read files.
     pub allow_read: Vec<PathBuf>,
     /// What scripts print goes to standard error.
@@ -136,6 +139,7 @@ impl Default for Options {
             memory_limit,
             instruction_limit,
             root: None,
+            at: None,
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
@@ -155,6 +159,8 @@ pub struct Loaded {
     pub lua: Lua,
     /// The registered functions, in the order of `snapshot.handlers`.
     pub handlers: Vec<Function>,
+    /// Handlers that run in this process, and are none of the snapshot's.
+    pub queued: Vec<Queued>,
     /// Every file that was read: scripts, modules, lists.
     pub files: Vec<PathBuf>,
     /// The scripts, in order.
@@ -249,7 +255,7 @@ pub fn load_with_contents(
     options.check_hook(&registered)?;
     registry.receivers.check(&registered, &files.sources())?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
-    let freeze = || {
+    let freeze = |registered: &[Registration], ran: &[Script]| {
         // What scripts left is read as it is; that needs a little memory of its own.
         lua.set_memory_limit(0).map_err(state_error)?;
         let sources = files.sources();
@@ -262,7 +268,7 @@ pub fn load_with_contents(
         let mut known = freeze::freeze(
             &lua,
             script,
-            &registered,
+            registered,
             (&names, &registry.declared),
             &registry.flows,
             &text_of,
@@ -281,11 +287,17 @@ pub fn load_with_contents(
         snapshot.contents.extend(registry.object_maps.contents());
         Ok(known)
     };
+    let mut queued = Vec::new();
+    if registry.lunatik.is_some() && registered.iter().any(|registration| can_queue(registration.point.hook))
+    {
+        let known = freeze(&registered, &ran)?;
+        queued = lunatik::take_queued(&known.snapshot, options.at, &mut registered, &mut ran)?;
+    }
     if !contents.is_empty() {
-        let known = freeze()?;
+        let known = freeze(&registered, &ran)?;
         contents::put(&lua, &known.snapshot, &known.by_number, contents, options.memory_limit)?;
     }
-    let mut known = freeze()?;
+    let mut known = freeze(&registered, &ran)?;
     registry.declared.close();
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let handlers = registered.into_iter().map(|registration| registration.function).collect();
@@ -301,6 +313,7 @@ pub fn load_with_contents(
         snapshot,
         lua,
         handlers,
+        queued,
         files: [files.read(), options.packages.files()].concat(),
         scripts: ran,
         requests: registry.requests,

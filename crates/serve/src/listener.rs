@@ -44,10 +44,13 @@ impl Audience for Listener {
         self.presence.show();
         let points: Vec<String> =
             attached.attachments.links().iter().map(|link| link.point().to_string()).collect();
+        let queued =
+            attached.queued.iter().map(|place| format!("{} runs as NFQUEUE {}", place.point, place.why()));
         let interface = attached.attachments.interface();
         let to = interface.as_ref().map(|names| format!(" to {names}")).unwrap_or_default();
         let again = if attached.taken_over.is_some() { ", in the place of what was pinned" } else { "" };
         self.log(&format!("attached{to} at {}{again}", points.join(", ")));
+        queued.for_each(|line| self.log(&line));
         attached.warnings.iter().for_each(|warning| self.log(&warning.line()));
         let event =
             || json!({ "type": "attached", "name": self.name, "interface": interface, "points": points });

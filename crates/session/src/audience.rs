@@ -8,6 +8,7 @@ use moonhook_daemon::{Name, Reloaded};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Choice;
 use moonhook_install::{Peer, Program, RequestedMode};
+use moonhook_load::QueuedPlace;
 use moonhook_records::{Counters, Message};
 use std::path::PathBuf;
 
@@ -17,6 +18,8 @@ pub struct Attached<'a> {
     pub attachments: &'a Attachments,
     /// The other ends of interfaces that a program was asked for.
     pub peers: &'a [Peer],
+    /// Where packets are handed to this process.
+    pub queued: &'a [QueuedPlace],
     pub requested: RequestedMode,
     pub scripts: &'a [PathBuf],
     pub choice: &'a Choice,

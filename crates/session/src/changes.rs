@@ -117,8 +117,8 @@ impl Session {
         let netns = self.options.netns.clone();
         let sources = Sources { scripts, options: settings.load.clone(), contents, netns };
         let thread = LuaThread::load(sources.clone(), &self.inbox, None)?;
-        let (fingerprint, files) = (0, Vec::new());
-        let next = NextGeneration { thread, sources, settings, options, fingerprint, files, entries };
+        let (fingerprint, files, queued) = (0, Vec::new(), Vec::new());
+        let next = NextGeneration { thread, sources, settings, options, fingerprint, files, queued, entries };
         Ok((Begun::Reload(Box::new(next)), None))
     }
 
@@ -133,8 +133,8 @@ impl Session {
             return Ok(());
         }
         let started = prepared.map_err(SessionError::from).and_then(|prepared| {
-            let Prepared { snapshot, fingerprint, files, load_time } = *prepared;
-            (next.fingerprint, next.files) = (fingerprint, files);
+            let Prepared { snapshot, queued, fingerprint, files, load_time } = *prepared;
+            (next.fingerprint, next.files, next.queued) = (fingerprint, files, queued);
             let earlier = Some(Heritage::of(&self.installed)?);
             let blueprint = Blueprint { snapshot, settings: next.settings.clone(), load_time, earlier };
             Order::New(Box::new(blueprint)).start(&self.inbox)

@@ -6,6 +6,7 @@ use moonhook_diagnostic::{Diagnostic, Exit};
 use moonhook_engine::EngineError;
 use moonhook_install::InstallError;
 use moonhook_load::LoadError;
+use moonhook_queue::QueueError;
 use moonhook_records::RecordError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ pub enum SessionError {
     Daemon(#[from] DaemonError),
     #[error(transparent)]
     Record(#[from] RecordError),
+    #[error(transparent)]
+    Queue(#[from] QueueError),
     #[error(transparent)]
     NoDatum(#[from] NoDatum),
     #[error("cannot write {}: {source}", path.display())]
@@ -75,6 +78,7 @@ impl SessionError {
             SessionError::Load(error) => return error.diagnostic(),
             SessionError::Engine(error) => return error.diagnostic(),
             SessionError::Daemon(error) => return error.diagnostic(),
+            SessionError::Queue(error) => return error.diagnostic(),
             SessionError::Record(_) => ("MH0005", BUG),
             SessionError::NoDatum(_) => {
                 ("MH0013", "write an integer, true, false, a JSON object, or a string")
@@ -123,6 +127,7 @@ impl SessionError {
             SessionError::Entry { error, .. } => error.exit(),
             SessionError::Record(_) | SessionError::LuaGone | SessionError::Panicked { .. } => Exit::Bug,
             SessionError::Daemon(_)
+            | SessionError::Queue(_)
             | SessionError::Unwritable { .. }
             | SessionError::DumpGone { .. }
             | SessionError::Pinned { .. }

@@ -5,6 +5,7 @@ use crate::inherit::Inheritance;
 use crate::installed::Installed;
 use crate::lua_thread::{LuaThread, Sources};
 use moonhook_engine::Settings;
+use moonhook_load::QueuedPlace;
 use std::path::PathBuf;
 
 /// A generation whose program is not there yet.
@@ -17,6 +18,8 @@ pub struct NextGeneration {
     /// Of the snapshot, when there is one.
     pub fingerprint: u64,
     pub files: Vec<PathBuf>,
+    /// Where handlers that run in this process take their packets from.
+    pub queued: Vec<QueuedPlace>,
     /// How many entries a table was given.
     pub entries: Option<u64>,
 }

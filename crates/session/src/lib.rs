@@ -32,6 +32,7 @@ mod options;
 mod peers;
 mod pin_files;
 mod pins;
+mod queues;
 mod remote_flows;
 mod remote_tables;
 mod replacing;

@@ -6,8 +6,10 @@
 
 mod frames;
 mod inside;
+mod queued;
 
 pub use frames::event_of;
+pub use queued::Decision;
 
 use crate::inbox::Inbox;
 use crate::threads;
@@ -15,9 +17,11 @@ use crate::{Busy, SessionError};
 use inside::Thread;
 use moonhook_control::{Connection, lower_priority, processor_time};
 use moonhook_daemon::Answer;
-use moonhook_load::{Content, LoadError};
+use moonhook_hook::Point;
+use moonhook_load::{Content, LoadError, QueuedPlace};
 use moonhook_records::Message;
 use moonhook_snapshot::Snapshot;
+use moonhook_user::Waiting;
 use nix::unistd::{Pid, gettid};
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
@@ -45,6 +49,8 @@ pub struct Sources {
 /// What load time gives to the other threads.
 pub struct Prepared {
     pub snapshot: Snapshot,
+    /// Where handlers that run in this process take their packets from.
+    pub queued: Vec<QueuedPlace>,
     /// Equal for equal snapshots.
     pub fingerprint: u64,
     /// Every file that was read.
@@ -161,6 +167,25 @@ enum Order {
         answer: Option<SyncSender<Result<(), SessionError>>>,
     },
     Work(Job),
+    /// Asks the handlers of a place about a packet.
+    Decide {
+        point: Point,
+        packet: Waiting,
+        answer: SyncSender<Decision>,
+    },
+}
+
+/// Who can be asked about packets, from any thread.
+#[derive(Clone)]
+pub struct Decider(Sender<Order>);
+
+impl Decider {
+    /// What the handlers of a place say of a packet; `None` if they do not say so in that time, or are gone.
+    pub fn decide(&self, point: &Point, packet: Waiting, patience: Duration) -> Option<Decision> {
+        let (answer, answered) = sync_channel(1);
+        self.0.send(Order::Decide { point: point.clone(), packet, answer }).ok()?;
+        answered.recv_timeout(patience).ok()
+    }
 }
 
 /// The next thread's number.
@@ -229,6 +254,11 @@ impl LuaThread {
     pub fn begin_connecting(&mut self, connection: Connection) -> Result<(), SessionError> {
         self.seen = self.look();
         self.order(Order::Connect { connection, answer: None })
+    }
+
+    /// Who asks its handlers about packets.
+    pub fn decider(&self) -> Decider {
+        Decider(self.orders.clone())
     }
 
     /// Gives it a job, when it has none.

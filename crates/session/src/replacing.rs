@@ -37,14 +37,16 @@ impl Session {
     /// Puts a new generation in the place of the present one.
     pub(crate) fn replace(&mut self, next: Next, since: Instant) -> Result<Reloaded, SessionError> {
         let Next { generation, installed: mut next, plan, .. } = next;
-        let NextGeneration { thread, sources, settings, options, fingerprint, .. } = generation;
+        let NextGeneration { thread, sources, settings, options, fingerprint, queued, .. } = generation;
         let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;
         let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
+        self.queues.prepare(&queued, options.as_deref().unwrap_or(&self.options), &self.inbox)?;
         let update = match options {
             Some(options) => self.update_to(*options, &next, &scripts)?,
             None => self.update(&next.content, &next.kernel, &scripts)?,
         };
+        self.queues.succeed(&queued, thread.decider());
         // The new programs run by now, whatever comes of this.
         if let Err(error) = inherit::add_late(&copied, &self.installed, &next.kernel) {
             self.complain(error.to_string())?;

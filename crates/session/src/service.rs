@@ -63,7 +63,7 @@ impl Session {
             pid: Some(std::process::id()),
             interface: self.attachments.interface(),
             netns: self.options.netns.clone(),
-            hook: self.attachments.hooks(),
+            hook: self.hooks(),
             mode: mode(&self.attachments),
             scripts: self.scripts.iter().map(|script| script.to_string_lossy().into_owned()).collect(),
             uptime_seconds: Some(self.started.elapsed().as_secs()),
@@ -75,6 +75,16 @@ impl Session {
             incomplete: false,
             neighbours: self.attachments.links().iter().filter_map(neighbours).collect(),
         })
+    }
+}
+
+impl Session {
+    /// The names of the hooks, as a person reads them.
+    fn hooks(&self) -> String {
+        let in_kernel = self.attachments.hooks();
+        let queued = self.queues.points().map(|point| format!("{point} (NFQUEUE)"));
+        let all = Some(in_kernel).filter(|hooks| !hooks.is_empty()).into_iter().chain(queued);
+        all.collect::<Vec<_>>().join(", ")
     }
 }
 

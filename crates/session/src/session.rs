@@ -14,6 +14,7 @@ use crate::lists::List;
 use crate::lua_thread::Told;
 use crate::peers::Peers;
 use crate::pins::{Pins, Record};
+use crate::queues::Queues;
 use crate::sockets::Sockets;
 use crate::watcher::Watcher;
 use crate::{Options, SessionError};
@@ -54,6 +55,8 @@ pub struct Session {
     /// What socket filters keep, and what handlers send to sockets.
     pub(crate) frames: Frames,
     pub(crate) sockets: Sockets,
+    /// Packets for handlers that run in this process.
+    pub(crate) queues: Queues,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) publisher: Publisher,
     /// Answers those who connect; it ends after what they wait for.
@@ -88,6 +91,7 @@ impl Session {
         let watched = self.watch(stop);
         let watched = watched.and_then(|()| self.look_at_peers(&self.counters()?));
         // First no more events come in, then those that are there are shown.
+        self.queues.end();
         let detached = self.detach();
         let finished = self.finish(watched.is_ok(), !matches!(detached, Ok(false)));
         // Its clients wait for what the session has just let go of.
@@ -142,6 +146,7 @@ impl Session {
                     let kind = self.attachments.kind_of_place();
                     return Err(SessionError::Gone { kind, name: self.attachments.place() });
                 }
+                self.follow_queues()?;
                 self.follow_interfaces()?;
                 if self.peers.wait() {
                     self.look_at_peers(&self.counters()?)?;
@@ -194,6 +199,14 @@ impl Session {
         complaints.into_iter().try_for_each(|complaint| self.complain(complaint))
     }
 
+    /// Packets are for the present Lua state, which may be another one by now. Ends where a queue has failed.
+    fn follow_queues(&mut self) -> Result<(), SessionError> {
+        if let Some(decider) = self.control.decider() {
+            self.queues.ask(decider);
+        }
+        self.queues.failed().map_or(Ok(()), Err)
+    }
+
     /// Removes entries whose time is over, some of them; gives when to go on.
     fn sweep(&mut self) -> Result<Option<Instant>, SessionError> {
         let (next, failed) = self.installed.sweeper.step();
@@ -211,6 +224,7 @@ impl Session {
             retired.add_to(&mut counters)?;
         }
         counters.lost_events += self.frames.lost();
+        self.queues.add_to(&mut counters);
         Ok(counters)
     }
 

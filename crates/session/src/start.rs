@@ -15,6 +15,7 @@ use crate::making::Heritage;
 use crate::peers::Peers;
 use crate::pin_files::Swept;
 use crate::pins::Pins;
+use crate::queues::Queues;
 use crate::session::{self, Session};
 use crate::sockets::Sockets;
 use crate::starting::{self, First};
@@ -22,6 +23,7 @@ use crate::watcher::Watcher;
 use crate::{Busy, Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
 use moonhook_engine::Settings;
+use moonhook_load::QueuedPlace;
 use moonhook_records::Counters;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -55,7 +57,7 @@ impl Session {
             contents: Vec::new(),
             netns: options.netns.clone(),
         };
-        let Some(Made { installed, plan, thread, fingerprint }) =
+        let Some(Made { installed, plan, thread, fingerprint, queued }) =
             make(&sources, &settings, earlier, (&inbox, &options.interfaces), (stop, busy))?
         else {
             return Ok(None);
@@ -72,6 +74,12 @@ impl Session {
         audience.installed(&installed.kernel.program, &installed.object_maps)?;
         let (attachments, taken_over) = attach(&options, pins.as_ref(), &installed, &scripts)?;
         inherit::remove_unlisted(&plan, &installed.kernel)?;
+        let mut queues = Queues::default();
+        let followed = queues.follow(&queued, thread.decider(), &options, &inbox);
+        if let (Err(_), Some(pins), false) = (&followed, &pins, taken_over) {
+            let _ = pins.remove();
+        }
+        followed?;
         let peers = Peers::attach(&options, attachments.links(), &installed.kernel)?;
         if options.peer {
             interfaces.listen(options.netns.as_deref())?;
@@ -100,6 +108,7 @@ impl Session {
             peers,
             frames,
             sockets,
+            queues,
             inbox,
             publisher,
             server,
@@ -123,6 +132,7 @@ impl Session {
             name: &session.name,
             attachments: &session.attachments,
             peers: session.peers.programs(),
+            queued: &queued,
             requested: session.options.mode,
             scripts: &session.options.scripts,
             choice: &session.installed.choice,
@@ -140,6 +150,8 @@ struct Made {
     plan: Inheritance,
     thread: LuaThread,
     fingerprint: u64,
+    /// Where handlers that run in this process take their packets from.
+    queued: Vec<QueuedPlace>,
 }
 
 /// Makes the program, with what it takes over of an earlier one. `None` if `stop` was set before.
@@ -151,7 +163,7 @@ fn make(
     (stop, busy): (&AtomicBool, Option<Busy>),
 ) -> Result<Option<Made>, SessionError> {
     let heritage = earlier.map(Heritage::of).transpose()?;
-    let Some(First { thread, program, fingerprint, files }) =
+    let Some(First { thread, program, fingerprint, files, queued }) =
         starting::first(sources, settings, heritage, inbox, (stop, busy))?
     else {
         return Ok(None);
@@ -162,7 +174,7 @@ fn make(
     if let Some(earlier) = earlier {
         inherit::copy_variables(&plan, earlier, &installed.kernel)?;
     }
-    Ok(Some(Made { installed, plan, thread, fingerprint }))
+    Ok(Some(Made { installed, plan, thread, fingerprint, queued }))
 }
 
 /// Where the script is to be pinned, if it is. What was pinned under its name by a process that did not get to an end is removed by

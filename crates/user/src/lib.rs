@@ -15,6 +15,7 @@ mod linked;
 mod metadata;
 mod object;
 pub mod protocol;
+mod skb;
 mod steps;
 mod tables;
 mod verdict;
@@ -27,6 +28,7 @@ use protocol::Peer;
 
 pub use error::{RuntimeError, UserError};
 pub use kept::FrameObjects;
+pub use skb::{Changes, Skbs, Waiting};
 pub use tables::content;
 
 /// Runs handlers over frames.

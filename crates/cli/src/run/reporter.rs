@@ -6,6 +6,7 @@ use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{FlowsKept, Form, Kept, Name, Reloaded, Remark, TableKept};
 use moonhook_install::{Link, Peer, RequestedMode, Site};
+use moonhook_load::QueuedPlace;
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
     Attached, Attachments, Audience, JsonError, SessionError, form, message_json, refused_json,
@@ -110,7 +111,7 @@ fn peer_text(peer: &Peer) -> String {
 impl Audience for Reporter {
     /// Says where the program is, in which mode, and why in that one.
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
-        let Attached { name, attachments, peers, requested, scripts, choice, warnings, taken_over } =
+        let Attached { name, attachments, peers, queued, requested, scripts, choice, warnings, taken_over } =
             *attached;
         if !self.json {
             for warning in warnings {
@@ -131,6 +132,11 @@ impl Audience for Reporter {
             if !warnings.is_empty() {
                 line["warnings"] = json!(warnings);
             }
+            if !queued.is_empty() {
+                let place =
+                    |place: &QueuedPlace| json!({ "point": place.point.to_string(), "why": place.why() });
+                line["queued"] = queued.iter().map(place).collect();
+            }
             if !peers.is_empty() {
                 let peer = |peer: &Peer| json!({ "of": peer.of, "interface": peer.interface, "netns": peer.netns, "attached": peer.is_ours() });
                 line["peers"] = peers.iter().map(peer).collect();
@@ -140,13 +146,21 @@ impl Audience for Reporter {
             }
             self.line(&line)?;
         } else if !self.quiet {
-            let place = where_attached(attachments, requested, taken_over.is_some());
+            let place = match attachments.links() {
+                [] => String::new(),
+                _ => where_attached(attachments, requested, taken_over.is_some()),
+            };
             let to = interface.map(|names| format!(" to {names}")).unwrap_or_default();
             writeln!(self.text, "attached {}{to}{place}, as '{name}'", scripts.join(" "))?;
             for peer in peers {
                 writeln!(self.text, "{}", peer_text(peer))?;
             }
-            self.text.write_all(form_text(&form(choice)).as_bytes())?;
+            for place in queued {
+                writeln!(self.text, "  {} runs as NFQUEUE {}", place.point, place.why())?;
+            }
+            if !attachments.links().is_empty() {
+                self.text.write_all(form_text(&form(choice)).as_bytes())?;
+            }
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
             self.text.write_all(kept.as_bytes())?;
         }

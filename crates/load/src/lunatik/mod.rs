@@ -4,11 +4,18 @@
 //! A handler of such a script becomes a function in Lua around it, which is compiled like the script's own: both forms, and the user tier, have
 //! it without knowing of Lunatik.
 
+mod needs;
+mod queued;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use mlua::{Function, Lua, Table};
 use moonhook_hook::{NETFILTER, Point, XDP};
+
+pub use needs::Need;
+pub(crate) use queued::take_queued;
+pub use queued::{At, Queued, QueuedPlace};
 
 use crate::functions::without_lines;
 use crate::registry::Registration;

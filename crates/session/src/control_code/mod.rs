@@ -4,7 +4,7 @@ mod told;
 
 use crate::SessionError;
 use crate::installed::Installed;
-use crate::lua_thread::{CatchUp, Done, Job, LuaId, LuaThread, Sources, Told, event_of};
+use crate::lua_thread::{CatchUp, Decider, Done, Job, LuaId, LuaThread, Sources, Told, event_of};
 use crate::session::Session;
 use moonhook_control::{CallError, Connection, ControlError};
 use moonhook_daemon::{Answer, Executed, Failure, Reply};
@@ -103,6 +103,11 @@ impl ControlCode {
             remakes: None,
             beginnings: 0,
         }
+    }
+
+    /// Who asks its handlers about packets, if there is a thread for that.
+    pub fn decider(&self) -> Option<Decider> {
+        self.thread.as_ref().map(LuaThread::decider)
     }
 
     /// Takes the place of another one, whose flows the thread has taken over, and whose functions of flows wait here now. Gives the other

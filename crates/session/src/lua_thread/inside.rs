@@ -1,6 +1,7 @@
 //! What the thread that has a Lua state does: load time, and one job after another.
 
 use super::frames::{Objects, hand_over};
+use super::queued::Deciders;
 use super::{CatchUp, Done, FlowOrder, Job, LuaId, Order, Prepared, Reports, Sources, Told};
 use crate::announce::remark;
 use crate::inbox::Inbox;
@@ -9,7 +10,7 @@ use moonhook_control::{Connection, Control, ControlError, Options, Report};
 use moonhook_daemon::{Answer, Executed, Failure, FlowChanged};
 use moonhook_diagnostic::Exit;
 use moonhook_engine::timed;
-use moonhook_load::Loaded;
+use moonhook_load::{Loaded, QueuedPlace};
 use moonhook_records::{Failure as HandlerFailure, Message, Text};
 use moonhook_snapshot::Snapshot;
 use serde_json::json;
@@ -43,16 +44,26 @@ impl Thread {
         };
         let snapshot = std::mem::take(&mut loaded.snapshot);
         let (fingerprint, files) = (fingerprint(&snapshot), loaded.files.clone());
-        let prepared = Prepared { snapshot, fingerprint, files, load_time };
+        let queued = std::mem::take(&mut loaded.queued);
+        let prepared = Prepared { snapshot, queued: QueuedPlace::of(&queued), fingerprint, files, load_time };
+        let mut deciders = Deciders::new(queued);
         self.tell(Told::Loaded(Ok(Box::new(prepared))));
         // Whoever has loaded may find that nothing is to become of it.
         let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
         let Some(mut control) = self.control(loaded, (connection, netns.clone()), answer) else { return };
         let objects = Objects::default();
         while let Ok(order) = orders.recv() {
-            let Order::Work(job) = order else { continue };
-            let done = self.work(&mut control, job, &objects);
-            self.tell(Told::Done(Box::new(done)));
+            match order {
+                Order::Connect { .. } => {}
+                Order::Work(job) => {
+                    let done = self.work(&mut control, job, &objects);
+                    self.tell(Told::Done(Box::new(done)));
+                }
+                // Who has asked may have given up waiting.
+                Order::Decide { point, packet, answer } => {
+                    drop(answer.send(deciders.decide(&control, &point, &packet)));
+                }
+            }
         }
     }
 

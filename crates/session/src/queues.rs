@@ -1,0 +1,251 @@
+//! Packets that netfilter hands to this process, for handlers that run in it: a thread for each place, which asks the Lua state.
+
+use crate::inbox::Inbox;
+use crate::lua_thread::{Decider, Decision};
+use crate::{Options, SessionError, threads};
+use moonhook_hook::{NetfilterPlace, Place, Point, QUEUE};
+use moonhook_install::FrameSender;
+use moonhook_load::QueuedPlace;
+use moonhook_queue::{Answer, Packet, Queue, QueueError};
+use moonhook_records::{Counters, Message, VerdictCount};
+use moonhook_user::Waiting;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a thread waits for packets before it looks whether it should end.
+const NAP: Duration = Duration::from_millis(50);
+
+/// How long a packet waits for handlers that are at something else, at the utmost.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// How long packets are still taken out of a queue that gets no more.
+const REST: Duration = Duration::from_millis(200);
+
+/// The queues of all places.
+#[derive(Default)]
+pub struct Queues {
+    readers: Vec<Reader>,
+    shared: Arc<Shared>,
+}
+
+/// What all threads have in common.
+#[derive(Default)]
+struct Shared {
+    /// The Lua state of the present generation.
+    decider: Mutex<Option<Decider>>,
+    counted: Mutex<Counted>,
+}
+
+#[derive(Default)]
+struct Counted {
+    verdicts: BTreeMap<i32, u64>,
+    errors: u64,
+}
+
+/// The thread of one place; it ends soon after this is dropped.
+struct Reader {
+    point: Point,
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), SessionError>>>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Queues {
+    /// Queues the packets of these places, for handlers of that state.
+    ///
+    /// # Errors
+    /// As of [`Queues::prepare`].
+    pub fn follow(
+        &mut self,
+        places: &[QueuedPlace],
+        decider: Decider,
+        options: &Options,
+        inbox: &Arc<Inbox>,
+    ) -> Result<(), SessionError> {
+        self.ask(decider.clone());
+        self.prepare(places, options, inbox)?;
+        self.succeed(places, decider);
+        Ok(())
+    }
+
+    /// Queues the packets of these places, too. A state that has no handlers for a place accepts its packets.
+    ///
+    /// # Errors
+    /// `Queue`, `Resource`, those of entering a network namespace; nothing has changed then.
+    pub fn prepare(
+        &mut self,
+        places: &[QueuedPlace],
+        options: &Options,
+        inbox: &Arc<Inbox>,
+    ) -> Result<(), SessionError> {
+        let mut new = Vec::new();
+        for point in places.iter().map(|place| &place.point).filter(|point| !self.has(point)) {
+            let Place::Netfilter(place) = &point.place else { continue };
+            new.push(self.begin(point, place, options, inbox)?);
+        }
+        self.readers.extend(new);
+        Ok(())
+    }
+
+    /// Packets of these places, and of no others, are for that state from now on.
+    pub fn succeed(&mut self, places: &[QueuedPlace], decider: Decider) {
+        self.ask(decider);
+        self.readers.retain(|reader| places.iter().any(|place| place.point == reader.point));
+    }
+
+    /// Packets are for that state from now on.
+    pub fn ask(&self, decider: Decider) {
+        *self.shared.decider.lock().unwrap_or_else(PoisonError::into_inner) = Some(decider);
+    }
+
+    fn begin(
+        &self,
+        point: &Point,
+        place: &NetfilterPlace,
+        options: &Options,
+        inbox: &Arc<Inbox>,
+    ) -> Result<Reader, SessionError> {
+        let netns = options.netns.as_deref();
+        let verdict = options.settings.on_error.verdict(&QUEUE);
+        let wanted = moonhook_queue::Options { passes_by: !QUEUE.refuses(verdict) };
+        let queue = moonhook_install::netns::within(netns, || Queue::open(place, wanted))??;
+        let end = Arc::<AtomicBool>::default();
+        let server = Server {
+            point: point.clone(),
+            sender: FrameSender::open(netns)?,
+            on_error: verdict,
+            end: Arc::clone(&end),
+            shared: Arc::clone(&self.shared),
+            inbox: Arc::clone(inbox),
+        };
+        let thread = threads::start("queue", move || server.run(queue))?;
+        Ok(Reader { point: point.clone(), end, thread: Some(thread) })
+    }
+
+    fn has(&self, point: &Point) -> bool {
+        self.readers.iter().any(|reader| reader.point == *point)
+    }
+
+    /// Where packets are taken from.
+    pub fn points(&self) -> impl Iterator<Item = &Point> {
+        self.readers.iter().map(|reader| &reader.point)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.readers.is_empty()
+    }
+
+    /// Adds what was counted.
+    pub fn add_to(&self, counters: &mut Counters) {
+        if self.is_empty() {
+            return;
+        }
+        let counted = self.shared.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.verdicts.extend(QUEUE.verdicts.iter().map(|verdict| VerdictCount {
+            hook: QUEUE.name,
+            verdict: verdict.name().to_string(),
+            count: counted.verdicts.get(&verdict.number).copied().unwrap_or(0),
+        }));
+        counters.errors += counted.errors;
+    }
+
+    /// What has failed since the last time, if something has: its packets pass by, or are dropped, from then on.
+    pub fn failed(&mut self) -> Option<SessionError> {
+        let has_ended = |reader: &Reader| reader.thread.as_ref().is_none_or(JoinHandle::is_finished);
+        let index = self.readers.iter().position(has_ended)?;
+        self.readers.swap_remove(index).join().err()
+    }
+
+    /// Ends all, when the packets that wait have been decided.
+    pub fn end(&mut self) {
+        self.readers.iter().for_each(|reader| reader.end.store(true, Ordering::Relaxed));
+        for reader in &mut self.readers {
+            // What its queue failed of in the end is of no account any more.
+            let _ = reader.join();
+        }
+    }
+}
+
+impl Reader {
+    fn join(&mut self) -> Result<(), SessionError> {
+        self.thread.take().map_or(Ok(()), |thread| threads::join(thread)?)
+    }
+}
+
+/// What a thread has.
+struct Server {
+    point: Point,
+    sender: FrameSender,
+    on_error: i32,
+    end: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    inbox: Arc<Inbox>,
+}
+
+impl Server {
+    /// Takes packets out of the queue until the end is wanted, and then those that wait.
+    fn run(self, mut queue: Queue) -> Result<(), SessionError> {
+        let mut deadline = None;
+        loop {
+            if deadline.is_none() && self.end.load(Ordering::Relaxed) {
+                queue.close()?;
+                deadline = Some(Instant::now() + REST);
+            }
+            let is_over = deadline.is_some_and(|deadline| Instant::now() > deadline);
+            match queue.next(if deadline.is_some() { Duration::ZERO } else { NAP })? {
+                Some(packet) => self.decide(&mut queue, packet)?,
+                None if deadline.is_some() => return Ok(()),
+                None => {}
+            }
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
+    fn decide(&self, queue: &mut Queue, packet: Packet) -> Result<(), QueueError> {
+        let header = queue.link_header(&packet);
+        let interface = [packet.input, packet.output].into_iter().find(|index| *index != 0);
+        let waiting = Waiting {
+            bytes: packet.bytes.clone(),
+            header,
+            mark: packet.mark,
+            interface: interface.filter(|_| !self.is_local()),
+            connection_mark: packet.connection_mark,
+        };
+        let decider = self.shared.decider.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let decision = decider.and_then(|decider| decider.decide(&self.point, waiting, PATIENCE));
+        let Decision { verdict, mark, changes, messages } = decision.unwrap_or_default();
+        for (interface, frame) in &changes.sent {
+            // The interface may have gone down: then the frame is lost, as it is in Lunatik.
+            let _ = self.sender.send(*interface, frame);
+        }
+        let given = verdict.unwrap_or(self.on_error);
+        let answer = Answer {
+            verdict: given.unsigned_abs(),
+            bytes: changes.bytes.as_deref(),
+            mark,
+            connection_mark: changes.connection_mark,
+        };
+        queue.answer(&packet, &answer)?;
+        let mut counted = self.shared.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        *counted.verdicts.entry(given).or_default() += 1;
+        counted.errors += u64::from(verdict.is_none());
+        drop(counted);
+        messages.into_iter().for_each(|message: Message| self.inbox.message(Ok(message)));
+        Ok(())
+    }
+
+    /// Packets that this host sends have no interface yet (`LOCAL_OUT`).
+    fn is_local(&self) -> bool {
+        matches!(&self.point.place, Place::Netfilter(place) if place.point() == "LOCAL_OUT")
+    }
+}

@@ -1,0 +1,109 @@
+//! Packets that netfilter has handed to a process, as handlers that are written for Lunatik get them: an `skb`, whose bytes `data` objects show.
+//!
+//! Methods, and what they raise, are those of Lunatik's `skb`. Bytes can be changed, and copies be sent; what has become of a packet is read off when its
+//! handlers have returned ([`Skbs::end`]), and from then on it can no longer be used.
+
+mod bytes;
+mod methods;
+
+use crate::metadata::Metadata;
+use crate::{UserError, object};
+use bytes::Bytes;
+use mlua::{AnyUserData, Lua, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A packet that waits, from its IP header on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    pub bytes: Vec<u8>,
+    /// What its link has put in front of that, if that is known: nothing on links without headers.
+    pub header: Option<Vec<u8>>,
+    pub mark: u32,
+    /// The interface that it came in by, or that it leaves by.
+    pub interface: Option<u32>,
+    /// The mark of its connection, if it belongs to one.
+    pub connection_mark: Option<u32>,
+}
+
+/// What handlers have made of a packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The packet from its IP header on, if it has changed.
+    pub bytes: Option<Vec<u8>>,
+    pub connection_mark: Option<u32>,
+    /// Frames to send, each by the interface with that number.
+    pub sent: Vec<(u32, Vec<u8>)>,
+}
+
+/// Makes packets of a Lua state.
+pub struct Skbs {
+    lua: Lua,
+    sent: Sent,
+}
+
+/// Frames that handlers have sent.
+type Sent = Rc<RefCell<Vec<(u32, Vec<u8>)>>>;
+
+/// What an `skb` is.
+pub(crate) struct Skb {
+    /// `None` when its handlers have returned.
+    bytes: Option<Bytes>,
+    interface: Option<u32>,
+    connection_mark: Option<u32>,
+    /// Where handlers have set that.
+    is_marked: bool,
+    /// The object that shows its bytes, where there is only one: packets have one, copies as many as they are asked for.
+    window: Option<Value>,
+    is_copy: bool,
+}
+
+impl Skbs {
+    /// # Errors
+    /// Lua has no memory left.
+    pub fn new(lua: &Lua) -> Result<Skbs, UserError> {
+        // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
+        unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
+        let sent = Sent::default();
+        methods::register(lua, &sent)?;
+        Ok(Skbs { lua: lua.clone(), sent })
+    }
+
+    /// A packet for handlers.
+    ///
+    /// # Errors
+    /// Lua has no memory left.
+    pub fn make(&self, packet: &Waiting) -> mlua::Result<AnyUserData> {
+        self.lua.create_any_userdata(Skb {
+            bytes: Some(Bytes::new(&self.lua, packet.header.as_deref(), &packet.bytes)?),
+            interface: packet.interface,
+            connection_mark: packet.connection_mark,
+            is_marked: false,
+            window: None,
+            is_copy: false,
+        })
+    }
+
+    /// Ends a packet that [`Skbs::make`] has made of `packet`: what handlers have made of it.
+    ///
+    /// # Errors
+    /// It is another's.
+    pub fn end(&self, skb: &AnyUserData, packet: &Waiting) -> mlua::Result<Changes> {
+        let mut skb = skb.borrow_mut::<Skb>()?;
+        let window = skb.window.take();
+        let connection_mark = skb.connection_mark.filter(|_| skb.is_marked);
+        let bytes = skb.bytes.take().map(|bytes| bytes.packet().to_vec());
+        drop(skb);
+        if let Some(window) = window {
+            // SAFETY: `data` has pushed that object.
+            unsafe { self.lua.exec_raw::<()>(window, |state| object::expire(state, 1)) }?;
+        }
+        let bytes = bytes.filter(|bytes| *bytes != packet.bytes);
+        Ok(Changes { bytes, connection_mark, sent: self.sent.take() })
+    }
+}
+
+/// What the object that shows a packet's bytes has beside them.
+fn metadata(interface: Option<u32>) -> Metadata {
+    Metadata::received(interface.unwrap_or(0), 0)
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# Scripts for Lunatik whose handlers need more than a program in the kernel has: their packets are handed to this process (NFQUEUE). A router refuses
+# a port with a RST of its own making, changes payloads, sets marks, sees the marks of connections; over IPv4 and IPv6, before and after a reload. When the process has been
+# killed everything passes. With MOONHOOK_PEERS, a folder with Lunatik's checkout, its own script refuses what is marked.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common"
+
+begin lunatik_queue
+have python3 || skip "python3 is not installed"
+need_bpffs
+namespace LEFT left
+namespace MIDDLE middle
+namespace RIGHT right
+
+# link NAMESPACE NAME NUMBER PORT: an interface of the host in NAMESPACE, and PORT of the router; NUMBER is that of the network.
+link() {
+    ip link add "$2" netns "$1" type veth peer name "$4" netns "$MIDDLE"
+    ip -n "$1" address add "192.0.$3.1/24" dev "$2"
+    ip -n "$1" address add "2001:db8:$3::1/64" dev "$2" nodad
+    ip -n "$MIDDLE" address add "192.0.$3.254/24" dev "$4"
+    ip -n "$MIDDLE" address add "2001:db8:$3::fe/64" dev "$4" nodad
+    ip -n "$1" link set "$2" up
+    ip -n "$MIDDLE" link set "$4" up
+    ip -n "$1" route add default via "192.0.$3.254"
+    ip -n "$1" route add default via "2001:db8:$3::fe"
+}
+link "$LEFT" left0 2 port1
+link "$RIGHT" right0 3 port2
+ip netns exec "$MIDDLE" sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+
+mkdir "$WORK/root"
+cat >"$WORK/root/edge.lua" <<'LUA'
+local netfilter = require "netfilter"
+local byteorder = require "byteorder"
+local nf = require "linux.nf"
+local ntoh16, hton16, ntoh32, hton32 = byteorder.ntoh16, byteorder.hton16, byteorder.ntoh32, byteorder.hton32
+local TCP, UDP = 6, 17
+local REFUSED, CHANGED, MARKED = 7001, 7002, 7003
+
+-- The protocol, and where its header begins.
+local function transport(packet)
+  if packet:getuint8(0) >> 4 == 4 then return packet:getuint8(9), (packet:getuint8(0) & 15) * 4 end
+  return packet:getuint8(6), 40
+end
+
+local function swap32(packet, a, b)
+  local first, second = packet:getuint32(a), packet:getuint32(b)
+  packet:setuint32(a, second)
+  packet:setuint32(b, first)
+end
+
+local function reset(skb)
+  local answer = skb:copy()
+  local frame, packet = answer:data("mac"), answer:data("net")
+  for i = 0, 5 do
+    local own = frame:getuint8(i)
+    frame:setuint8(i, frame:getuint8(6 + i))
+    frame:setuint8(6 + i, own)
+  end
+  local _, at = transport(packet)
+  if packet:getuint8(0) >> 4 == 4 then
+    swap32(packet, 12, 16)
+    packet:setuint16(2, hton16(at + 20))
+  else
+    for i = 0, 12, 4 do swap32(packet, 8 + i, 24 + i) end
+    packet:setuint16(4, hton16(20))
+  end
+  local from, to = packet:getuint16(at), packet:getuint16(at + 2)
+  packet:setuint16(at, to)
+  packet:setuint16(at + 2, from)
+  local next = hton32(ntoh32(packet:getuint32(at + 4)) + 1)
+  packet:setuint32(at + 4, packet:getuint32(at + 8))
+  packet:setuint32(at + 8, next)
+  packet:setuint8(at + 12, 0x50)
+  packet:setuint8(at + 13, 0x14)
+  packet:setuint16(at + 18, 0)
+  answer:resize(at + 20)
+  answer:checksum()
+  answer:forward()
+end
+
+local function edge(skb)
+  local packet = skb:data("net")
+  local protocol, at = transport(packet)
+  if protocol ~= TCP and protocol ~= UDP then return nf.action.ACCEPT end
+  local port = ntoh16(packet:getuint16(at + 2))
+  if protocol == TCP and port == REFUSED then
+    reset(skb)
+    print("refused on " .. skb:ifindex())
+    return nf.action.DROP
+  elseif protocol == UDP and port == CHANGED then
+    packet:setstring(at + 8, "HELLO")
+    skb:checksum()
+  elseif protocol == UDP and port == MARKED then
+    return nf.action.ACCEPT, 7
+  elseif protocol == UDP and port == 7004 then
+    error("no such port")
+  end
+  return nf.action.ACCEPT
+end
+
+local function count(skb)
+  print("marked: " .. #skb)
+  return nf.action.DROP
+end
+
+netfilter.register { hook = edge, pf = nf.proto.INET, hooknum = nf.inet.FORWARD, priority = nf.ip.pri.FILTER }
+netfilter.register { hook = count, pf = nf.proto.INET, hooknum = nf.inet.POST_ROUTING, priority = nf.ip.pri.FILTER, mark = 7 }
+LUA
+
+ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
+import packets, select, socket
+
+sockets = packets.servers(["192.0.3.1", "2001:db8:3::1"], [7000, 7001, 7002, 7003, 7004, 7005])
+while True:
+    for one in select.select(sockets, [], [])[0]:
+        if one.type == socket.SOCK_DGRAM:
+            data, peer = one.recvfrom(65536)
+            one.sendto(data, peer)
+        else:
+            stream, _ = one.accept()
+            stream.close()
+PYTHON
+PIDS+=($!)
+eventually "the server listens" grep -qs listening "$WORK/server.out"
+
+# ask: over each family, what becomes of streams to three ports (! refused within 100 ms) and of datagrams to five.
+cat >"$WORK/ask.py" <<'PYTHON'
+import socket, time
+
+def stream(family, address, port):
+    begin = time.monotonic()
+    try:
+        with socket.create_connection((address, port), timeout=2):
+            return "+"
+    except ConnectionRefusedError:
+        return "!" if time.monotonic() - begin < 0.1 else "late"
+    except TimeoutError:
+        return "-"
+
+def datagram(family, address, port):
+    with socket.socket(family, socket.SOCK_DGRAM) as one:
+        one.settimeout(0.7)
+        one.sendto(b"hello there", (address, port))
+        try:
+            return {b"hello there": "+", b"HELLO there": "H"}.get(one.recv(100), "?")
+        except TimeoutError:
+            return "-"
+
+for family, address in ((socket.AF_INET, "192.0.3.1"), (socket.AF_INET6, "2001:db8:3::1")):
+    streams = "".join(stream(family, address, port) for port in (7000, 7001, 7005))
+    datagrams = "".join(datagram(family, address, port) for port in (7000, 7001, 7002, 7003, 7004))
+    print(streams + " " + datagrams, end=" ")
+print()
+PYTHON
+ask() { ip netns exec "$LEFT" timeout 60 python3 "$WORK/ask.py"; }
+
+open='+++ +++++ +++ +++++ '
+filtered='+!+ ++H-+ +!+ ++H-+ '
+is_open() { [ "$(ask)" = "$open" ]; }
+eventually "the hosts reach one another" is_open
+"$MOONHOOK" check --no-kernel --root "$WORK/root" "$WORK/root/edge.lua" >"$WORK/check.out"
+grep -q 'netfilter ipv4 FORWARD 0 runs as NFQUEUE because .*edge.lua:[0-9]* ' "$WORK/check.out" || die "$(cat "$WORK/check.out")"
+grep -q 'netfilter ipv6 POST_ROUTING 0 mark 7' "$WORK/check.out" || die "$(cat "$WORK/check.out")"
+attach "$WORK/root/edge.lua" --root "$WORK/root" --netns "$MIDDLE"
+eventually "moonhook run listens" test -e "$WORK/run/edge.sock"
+is "$filtered" ask
+"$MOONHOOK" reload edge >/dev/null
+is "$filtered" ask
+eventually "prints are shown" grep -q '^refused on [0-9]' "$WORK/run.out"
+eventually "the mark is seen" grep -q '^marked: ' "$WORK/run.out"
+eventually "the error is told" grep -q 'edge.lua:65: no such port' "$WORK/run.err"
+finish
+grep -q 'netfilter.queue ACCEPT [1-9]' "$WORK/run.out" || die "$(tail -n 3 "$WORK/run.out")"
+is "$open" ask
+
+# All handlers in the process, if a person wants it so; and what is left when that is killed.
+attach "$WORK/root/edge.lua" --root "$WORK/root" --netns "$MIDDLE" --at queue
+is "$filtered" ask
+kill -KILL "$RUN"
+wait "$RUN" 2>/dev/null || true
+RUN=''
+is "$open" ask
+! ip netns exec "$MIDDLE" cat /proc/net/netfilter/nfnetlink_queue | grep . || die "a queue is left"
+
+if [ -d "${MOONHOOK_PEERS:-}/luainkernel+lunatik" ] && have iptables; then
+    root="$MOONHOOK_PEERS/luainkernel+lunatik"
+    for command in iptables ip6tables; do
+        ip netns exec "$MIDDLE" $command -t mangle -A PREROUTING -p tcp --dport 7005 -j MARK --set-mark 0x403
+    done
+    is "$open" ask
+    attach "$root/examples/tcpreject/nf_tcpreject.lua" --root "$root" --netns "$MIDDLE"
+    is '++! +++++ ++! +++++ ' ask
+    finish
+    is "$open" ask
+fi
