@@ -1,7 +1,7 @@
 //! Packets that netfilter has handed to a process, as handlers that are written for Lunatik get them: an `skb`, whose bytes `data` objects show.
 //!
 //! Methods, and what they raise, are those of Lunatik's `skb`. Bytes can be changed, and copies be sent; what has become of a packet is read off when its
-//! handlers have returned ([`Skbs::end`]), and from then on it can no longer be used.
+//! handlers have returned, and from then on it can no longer be used.
 
 mod bytes;
 mod methods;
@@ -9,8 +9,10 @@ mod methods;
 use crate::metadata::Metadata;
 use crate::{UserError, object};
 use bytes::Bytes;
-use mlua::{AnyUserData, Lua, Value};
+use mlua::{AnyUserData, Function, Lua, MultiValue, Value};
+use moonhook_hook::QUEUE;
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// A packet that waits, from its IP header on.
@@ -35,6 +37,38 @@ pub struct Changes {
     /// Frames to send, each by the interface with that number.
     pub sent: Vec<(u32, Vec<u8>)>,
 }
+
+/// What handlers have said of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// One of [`QUEUE`]'s.
+    pub verdict: i32,
+    /// The packet's mark from now on, if that is another.
+    pub mark: Option<u32>,
+}
+
+/// Why handlers have said nothing.
+#[derive(Debug)]
+pub enum Refusal<E> {
+    /// Calling one has failed.
+    Failed(E),
+    /// A number that is a verdict, and not for scripts.
+    NoVerdict(i32),
+}
+
+/// What came of a packet.
+#[derive(Debug)]
+pub struct Asked<E> {
+    pub said: Result<Said, Refusal<E>>,
+    /// What was made of it, also after an error.
+    pub changes: Changes,
+}
+
+/// The verdict of handlers which say nothing against a packet (`NF_ACCEPT`).
+const ACCEPT: i32 = 1;
+
+/// Verdicts there are (`NF_MAX_VERDICT`, include/uapi/linux/netfilter.h): other numbers accept.
+const VERDICTS: RangeInclusive<i64> = 0..=5;
 
 /// Makes packets of a Lua state.
 pub struct Skbs {
@@ -69,11 +103,53 @@ impl Skbs {
         Ok(Skbs { lua: lua.clone(), sent })
     }
 
+    /// Asks handlers about a packet, in order, until one does not accept it; `call` calls them.
+    ///
+    /// # Errors
+    /// Lua has no memory left.
+    pub fn ask<'f, E>(
+        &self,
+        handlers: impl Iterator<Item = &'f Function>,
+        packet: &Waiting,
+        mut call: impl FnMut(&Function, MultiValue) -> Result<MultiValue, E>,
+    ) -> mlua::Result<Asked<E>> {
+        let skb = self.make(packet)?;
+        let mut said = Ok(Said { verdict: ACCEPT, mark: None });
+        for handler in handlers {
+            let before = said.as_ref().ok().and_then(|said| said.mark);
+            let results = call(handler, MultiValue::from_iter([Value::UserData(skb.clone())]));
+            said = match results {
+                Ok(results) => self.said(results, before),
+                Err(error) => Err(Refusal::Failed(error)),
+            };
+            if !matches!(said, Ok(Said { verdict: ACCEPT, .. })) {
+                break;
+            }
+        }
+        Ok(Asked { said, changes: self.end(&skb, packet)? })
+    }
+
+    /// What results mean: two of them count, as integers (`lua_tointeger`, Lua manual § 4.6).
+    fn said<E>(&self, results: MultiValue, mark: Option<u32>) -> Result<Said, Refusal<E>> {
+        let mut results = results.into_iter();
+        let integer = |value: Option<Value>| self.lua.coerce_integer(value?).ok().flatten();
+        let verdict = integer(results.next()).unwrap_or(0);
+        let verdict = if VERDICTS.contains(&verdict) { verdict as i32 } else { ACCEPT };
+        let mark = match results.next() {
+            None | Some(Value::Nil) => mark,
+            other => Some(integer(other).unwrap_or(0) as u32),
+        };
+        match QUEUE.verdict(verdict) {
+            Some(_) => Ok(Said { verdict, mark }),
+            None => Err(Refusal::NoVerdict(verdict)),
+        }
+    }
+
     /// A packet for handlers.
     ///
     /// # Errors
     /// Lua has no memory left.
-    pub fn make(&self, packet: &Waiting) -> mlua::Result<AnyUserData> {
+    fn make(&self, packet: &Waiting) -> mlua::Result<AnyUserData> {
         self.lua.create_any_userdata(Skb {
             bytes: Some(Bytes::new(&self.lua, packet.header.as_deref(), &packet.bytes)?),
             interface: packet.interface,
@@ -88,7 +164,7 @@ impl Skbs {
     ///
     /// # Errors
     /// It is another's.
-    pub fn end(&self, skb: &AnyUserData, packet: &Waiting) -> mlua::Result<Changes> {
+    fn end(&self, skb: &AnyUserData, packet: &Waiting) -> mlua::Result<Changes> {
         let mut skb = skb.borrow_mut::<Skb>()?;
         let window = skb.window.take();
         let connection_mark = skb.connection_mark.filter(|_| skb.is_marked);

@@ -121,10 +121,10 @@ fn names_link(prototype: &Prototype) -> bool {
     prototype.constants.iter().any(|value| matches!(value, Value::String(name) if **name == *b"mac"))
 }
 
-/// The verdict that an instruction returns, or gets out of the table of verdicts.
+/// The verdict that an instruction gets out of the table of verdicts.
 fn verdict(snapshot: &Snapshot, function: &Reached, prototype: &Prototype, i: Instruction) -> Option<i64> {
     match i.opcode()? {
-        Opcode::GetField => {
+        Opcode::GetField | Opcode::GetTabUp => {
             let Some(Value::String(key)) = prototype.constants.get(i.c()) else { return None };
             let known = [(QUEUE, "QUEUE")].iter().chain(NEVER).find(|(_, name)| name.as_bytes() == &**key);
             known.filter(|_| function.uses_verdicts(snapshot)).map(|(number, _)| *number)

@@ -3,16 +3,19 @@
 //! The scripts here are written to Lunatik's interfaces. Lunatik's own are tried too where `MOONHOOK_PEERS` names a folder with its
 //! checkout (`luainkernel+lunatik`).
 
-use moonhook_load::Options;
+use moonhook_load::{At, Options};
 use moonhook_proof::{corpus, host, pair::Pair, random::Random};
 use std::path::{Path, PathBuf};
+
+mod queue;
+mod random;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lunatik")
 }
 
 fn pair(root: &Path, script: &Path) -> Pair {
-    let options = Options { root: Some(root.to_path_buf()), ..Options::default() };
+    let options = Options { root: Some(root.to_path_buf()), at: Some(At::Link), ..Options::default() };
     let mut pair = Pair::with_options(script, &options).unwrap_or_else(|error| panic!("{error}"));
     if let Some(error) = pair.take_refused() {
         panic!("{}: {error}", script.display());

@@ -62,7 +62,11 @@ fn checked(arguments: &[Value], name: &str) -> Result<AnyUserData, String> {
     if let Some(Value::UserData(skb)) = arguments.first().filter(|value| is_skb(value)) {
         return Ok(skb.clone());
     }
-    let got = arguments.first().map_or("no value", Value::type_name);
+    let got = match arguments.first() {
+        None => "no value",
+        Some(Value::Integer(_)) => "number",
+        Some(other) => other.type_name(),
+    };
     Err(format!("calling '{name}' on bad self (skb expected, got {got})"))
 }
 
