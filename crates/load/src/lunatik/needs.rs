@@ -102,11 +102,11 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
 }
 
 /// What the method needs that the instruction looks up.
-fn method<'p>(
-    prototype: &'p Prototype,
+fn method(
+    prototype: &Prototype,
     i: Instruction,
     asks_for_link: bool,
-) -> Option<(&'static str, Option<&'p [u8]>)> {
+) -> Option<(&'static str, Option<&[u8]>)> {
     let Some(Value::String(name)) = prototype.constants.get(i.c()) else { return None };
     let what = match &**name {
         name if WRITERS.contains(&name) => "writes to the packet",
