@@ -18,6 +18,10 @@ impl Kernel for RunningKernel {
     fn event(&self, hook: &'static Hook, name: &str) -> Result<Event, Untold> {
         tracing::event(hook, name).map_err(untold)
     }
+
+    fn seconds_ahead(&self) -> i64 {
+        moonhook_install::seconds_ahead()
+    }
 }
 
 fn untold(error: TracingError) -> Untold {

@@ -8,6 +8,7 @@
 //! the process dies, however it dies, unless it was pinned; a failure leaves nothing behind; libbpf writes nothing to stderr.
 
 mod arena;
+mod clock;
 mod diagnostic;
 mod error;
 mod events;
@@ -42,6 +43,7 @@ mod verifier_log;
 mod xsk;
 
 pub use arena::ArenaSection;
+pub use clock::seconds_ahead;
 pub use error::{Holder, InstallError, Rejection};
 pub use events::Events;
 pub use flow::{ProgramArray, SharedArray};

@@ -18,6 +18,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// # Errors
     /// There is none of that name, or it cannot be found out.
     fn event(&self, hook: &'static Hook, name: &str) -> Result<Event, Untold>;
+
+    /// By how many seconds its clock of atomic time (`CLOCK_TAI`) is ahead of UTC: 0 where nobody has told it (adjtimex(2)).
+    fn seconds_ahead(&self) -> i64 {
+        0
+    }
 }
 
 /// Why something of the kernel is not known.

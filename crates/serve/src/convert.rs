@@ -66,6 +66,8 @@ pub fn spec(request: &v1::LoadRequest) -> Result<Spec, ServeError> {
         hook: given(&request.hook),
         frags: request.frags,
         allow_read: Vec::new(),
+        root: None,
+        at: None,
         define: request.define.clone().into_iter().collect(),
     };
     spec.check().map_err(wrong)?;

@@ -7,6 +7,7 @@ use moonhook_eclat::tree;
 use moonhook_engine::{Form, Settings};
 use moonhook_hook::{HOOKS, OnError};
 use moonhook_install::RequestedMode;
+use moonhook_load::At;
 use moonhook_session::Options;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +40,11 @@ pub struct Spec {
     pub frags: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_read: Vec<PathBuf>,
+    /// Where modules of scripts are that are written for Lunatik.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<AtName>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub define: BTreeMap<String, String>,
 }
@@ -49,6 +55,25 @@ pub enum Mode {
     Auto,
     Native,
     Generic,
+}
+
+/// Where handlers of netfilter run that are written for Lunatik.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtName {
+    Auto,
+    Link,
+    Queue,
+}
+
+impl AtName {
+    fn at(self) -> Option<At> {
+        match self {
+            AtName::Auto => None,
+            AtName::Link => Some(At::Link),
+            AtName::Queue => Some(At::Queue),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,6 +189,8 @@ impl Spec {
         load.packages = Arc::clone(recorder) as Arc<_>;
         load.defines = self.define.clone().into_iter().collect();
         load.allow_read.extend(self.allow_read.iter().cloned());
+        load.root = self.root.clone().or(load.root);
+        load.at = self.at.and_then(AtName::at);
         load.hook = self.hook.as_ref().and_then(|name| HOOKS.iter().copied().find(|hook| hook.name == name));
         // Nobody reads the service's standard output.
         load.prints_to_stderr = true;

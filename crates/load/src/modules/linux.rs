@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use mlua::{Lua, Table, Value};
+use mlua::{Function, Lua, Table, Value};
 use moonhook_library::key;
 
 use super::module::{Context, Module, integer};
@@ -25,7 +25,19 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
             .function(name, move |lua, arguments| body(lua, arguments, key(name)).map(Value::Integer))?;
         table.raw_set(key(name), function)?;
     }
+    if context.registry.lunatik.is_some() {
+        by_utc(context, &table)?;
+    }
     Ok(table)
+}
+
+/// Lunatik's `linux.time` goes by UTC, which programs in the kernel cannot read. The difference is what it is at load time.
+fn by_utc(context: &Context, table: &Table) -> mlua::Result<()> {
+    const BEHIND: &str = "return function(time, ahead) return function() return time() - ahead end end";
+    let ahead = context.registry.kernel.seconds_ahead() * 1_000_000_000;
+    let behind: Function = context.chunk(BEHIND)?;
+    let time: Function = table.raw_get("time")?;
+    table.raw_set("time", behind.call::<Function>((time, ahead))?)
 }
 
 fn time(_: &Lua, _: &[Value], _: &str) -> Result<i64, String> {

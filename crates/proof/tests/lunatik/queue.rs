@@ -231,3 +231,19 @@ fn packets_end_with_their_handlers() {
     assert!(text.contains("calling 'data' on bad self (skb is not set)"), "{text}");
     assert!(text.contains("its handler has returned"), "{text}");
 }
+
+/// Here the atomic clock counts as the clock of UTC does, unless somebody has told the kernel by how much they differ.
+#[test]
+fn time_goes_by_utc() {
+    let script = Script::of_handler("return require('linux').time() // 1000000000");
+    let text = std::fs::read_to_string(&script.path).unwrap();
+    let text = text.replace("local function hook", "local linux = require 'linux' local function hook");
+    std::fs::write(&script.path, text.replace("require('linux')", "linux") + "\nprint(linux.time())")
+        .unwrap();
+    let kernel = std::sync::Arc::new(moonhook_engine::RunningKernel);
+    let options = Options { root: Some(root()), at: Some(At::Queue), kernel, ..Options::default() };
+    let loaded = moonhook_load::load(std::slice::from_ref(&script.path), &options).unwrap();
+    let seconds: i64 = loaded.queued[0].function.call(0).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64;
+    assert!((seconds - now).abs() <= 1, "{seconds} in the place of {now}");
+}

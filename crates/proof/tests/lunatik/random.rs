@@ -72,7 +72,7 @@ fn script(random: &mut Random) -> String {
 }
 
 fn layer(random: &mut Random) -> &'static str {
-    random.pick(&["", "'net'", "nil", "", "'net'", "", "'nte'"])
+    random.pick::<&str>(&["", "'net'", "nil", "", "'net'", "", "'nte'"])
 }
 
 fn statement(random: &mut Random) -> String {
