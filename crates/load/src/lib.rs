@@ -348,7 +348,8 @@ fn run_script(
     if options.root.is_none() {
         let mut all = registry.handlers.all.borrow_mut();
         let own = &mut all[registry.handlers.earlier..];
-        data::give_objects(runner.lua, &globals.loaded, own).map_err(|error| runner.setup_error(error))?;
+        data::give_objects(runner.lua, &globals.loaded, (own, &registry.flows))
+            .map_err(|error| runner.setup_error(error))?;
     }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
     if handlers.is_empty() {

@@ -118,14 +118,40 @@ pub const OF_OBJECTS: [Function; 9] = {
 
 /// How many bytes a function of [`PEEKS`] or [`POKES`] is about, and whether it writes them.
 pub fn of_object(name: &str) -> Option<(Width, bool)> {
-    let find = |rows: &[(&str, Width)]| rows.iter().find(|(known, _)| *known == name).map(|(_, width)| *width);
+    let find =
+        |rows: &[(&str, Width)]| rows.iter().find(|(known, _)| *known == name).map(|(_, width)| *width);
     find(&PEEKS).map(|width| (width, false)).or(find(&POKES).map(|width| (width, true)))
 }
 
 /// What packets have under names that are no methods.
 pub const MEMBERS: [&str; 28] = [
-    "eth", "vlan", "arp", "ip", "tcp", "udp", "icmp", "payload", "tls", "peer", "dns", "http", "sctp", "gre", "vxlan",
-    "mpls", "dhcp", "quic", "inner", "meta", "ct", "ifindex", "mark", "priority", "queue", "rxhash", "timestamp",
+    "eth",
+    "vlan",
+    "arp",
+    "ip",
+    "tcp",
+    "udp",
+    "icmp",
+    "payload",
+    "tls",
+    "peer",
+    "dns",
+    "http",
+    "sctp",
+    "gre",
+    "vxlan",
+    "mpls",
+    "dhcp",
+    "quic",
+    "inner",
+    "meta",
+    "ct",
+    "ifindex",
+    "mark",
+    "priority",
+    "queue",
+    "rxhash",
+    "timestamp",
     "hwtimestamp",
 ];
 

@@ -488,8 +488,10 @@ local function make(writable, swaps, members)
     local entry = entry_of(self, name)
     if entry then return get(self, entry) end
     local method = methods[name]
-    if method or not self[WHOLE] or not self[PACKET] or not members[name] then return method end
-    return of_packets[name] or self[PACKET][name]
+    if method or not self[WHOLE] or not self[PACKET] then return method end
+    -- What functions of others take.
+    if name == "packet" then return self[PACKET] end
+    if members[name] then return of_packets[name] or self[PACKET][name] end
   end
 
   class.__newindex = function(self, name, value)

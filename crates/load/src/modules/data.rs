@@ -9,6 +9,7 @@ use moonhook_library::own::data::{MEMBERS, PEEKS, POKES, WRITABLE};
 
 use super::byteorder::converted;
 use super::module::{Context, Module, integer};
+use crate::flows::Flows;
 use crate::packet_time::hook;
 use crate::registry::Registration;
 use moonhook_library::own::byteorder::conversion;
@@ -64,17 +65,19 @@ fn members(context: &Context) -> mlua::Result<Table> {
 /// The name in the registry of what makes handlers of the present script's functions.
 const AROUND: &str = "moonhook.data_objects";
 
-/// Has handlers of a script whose modules are `loaded` given objects in the place of packets, if it has asked for the module.
+/// Has handlers of a script whose modules are `loaded` given objects in the place of packets, if it has asked for the module. Handlers of flow tables
+/// are not the script's: functions of flows get packets.
 pub(crate) fn give_objects(
     lua: &mlua::Lua,
     loaded: &Table,
-    registrations: &mut [Registration],
+    (registrations, flows): (&mut [Registration], &Flows),
 ) -> mlua::Result<()> {
     if !loaded.contains_key(NAME)? {
         return Ok(());
     }
     let around: Function = lua.named_registry_value(AROUND)?;
-    for registration in registrations.iter_mut().filter(|known| known.point.hook.has_packet()) {
+    let takes_one = |known: &&mut Registration| known.point.hook.has_packet() && !flows.has(&known.function);
+    for registration in registrations.iter_mut().filter(takes_one) {
         let object_handler: Function = around.call(&registration.function)?;
         let written = std::mem::replace(&mut registration.function, object_handler);
         registration.written.get_or_insert(written);

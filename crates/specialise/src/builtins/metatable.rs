@@ -29,9 +29,8 @@ fn set_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         _ => return refuse(context, call),
     };
     let old = context.state.metatable_of(context.snapshot, &Object::Made(table));
-    let has = |known: &Object, event: &str| {
-        context.state.metafield(context.snapshot, known, event) != Abs::Nil
-    };
+    let has =
+        |known: &Object, event: &str| context.state.metafield(context.snapshot, known, event) != Abs::Nil;
     let is_unknown = old.iter().chain(&metatable).any(|known| UNKNOWN.iter().any(|event| has(known, event)));
     if is_unknown || old.is_some_and(|old| has(&old, PROTECTED)) {
         return refuse(context, call);

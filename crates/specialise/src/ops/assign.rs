@@ -232,13 +232,7 @@ fn assign_where_missing<'c>(
 }
 
 /// A field of a table made at packet time.
-fn assign_made(
-    context: &mut Context<'_>,
-    table: u32,
-    key: &Abs,
-    value: &Abs,
-    target: &Target,
-) -> Result<()> {
+fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs, target: &Target) -> Result<()> {
     let object = Abs::Object(Object::Made(table));
     if matches!(key, Abs::Union(_)) {
         context.dispatch(key, &mut |context, key| {
