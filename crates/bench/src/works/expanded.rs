@@ -13,6 +13,7 @@ pub fn all() -> Vec<Work> {
         Work {
             title: "SNI, one name",
             at_most: Some(1.25),
+            whole: false,
             faster: 10.0,
             script: "sni_filter",
             home: Home::Examples,
@@ -32,6 +33,7 @@ pub fn all() -> Vec<Work> {
         Work {
             title: "SNI, 10,000 names",
             at_most: Some(1.0),
+            whole: false,
             faster: 10.0,
             script: "sni_filter",
             home: Home::Examples,
@@ -52,6 +54,7 @@ pub fn all() -> Vec<Work> {
         Work {
             title: "User-Agent pattern",
             at_most: Some(1.25),
+            whole: false,
             faster: 10.0,
             script: "user_agent",
             home: Home::Examples,
@@ -87,6 +90,7 @@ pub fn all() -> Vec<Work> {
         Work {
             title: "UDP length check",
             at_most: Some(1.1),
+            whole: false,
             faster: 10.0,
             script: "length_check",
             home: Home::Examples,

@@ -3,6 +3,7 @@
 pub mod composed;
 mod expanded;
 mod general;
+mod npf;
 mod shared;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub struct Work {
     pub title: &'static str,
     /// What Moonhook may cost, as a multiple of what the contestant [`Role::Reference`] costs; None where that is shown only.
     pub at_most: Option<f64>,
+    /// It is about throughput: costs are compared with what a frame takes that travels.
+    pub whole: bool,
     /// How many times faster than [`Role::Interpreter`] Moonhook must be, where there is one.
     pub faster: f64,
     /// The script, without extension.
@@ -130,7 +133,10 @@ const fn peer(title: &'static str, role: Role, kind: Implementation, source: &'s
 
 /// All works, in the order of the table.
 pub fn all() -> Vec<Work> {
-    [expanded::all(), shared::all(), composed::all(), general::all()].into_iter().flatten().collect()
+    [expanded::all(), shared::all(), composed::all(), general::all(), npf::all()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 impl Work {
