@@ -74,7 +74,9 @@ fn list(snapshot: &Snapshot) -> String {
     if functions.is_empty() {
         return functions;
     }
-    format!("\n/* All functions: their names, and how many integers they take. */\n#define {library}__functions(FUNCTION){functions}\n")
+    format!(
+        "\n/* All functions: their names, and how many integers they take. */\n#define {library}__functions(FUNCTION){functions}\n"
+    )
 }
 
 /// Names such as `log` have another type in C's library, which programs in eBPF do not have.
