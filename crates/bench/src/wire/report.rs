@@ -114,7 +114,7 @@ mod tests {
 
     fn row(role: Role, ns: f64, by_c: f64) -> Row {
         let [cost, by_c] = [ns, by_c].map(|number| Cost { median: number, min: number, max: number });
-        Row { job: "it", case: "frames", contestant: "one", role, ns: [cost, cost], by_c }
+        Row { job: "it", case: "frames", contestant: "one", role, at_most: 1.0, ns: [cost, cost], by_c }
     }
 
     #[test]
