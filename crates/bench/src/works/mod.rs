@@ -3,7 +3,6 @@
 pub mod composed;
 mod expanded;
 mod general;
-mod npf;
 mod shared;
 
 use std::path::{Path, PathBuf};
@@ -133,10 +132,7 @@ const fn peer(title: &'static str, role: Role, kind: Implementation, source: &'s
 
 /// All works, in the order of the table.
 pub fn all() -> Vec<Work> {
-    [expanded::all(), shared::all(), composed::all(), general::all(), npf::all()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [expanded::all(), shared::all(), composed::all(), general::all()].into_iter().flatten().collect()
 }
 
 impl Work {
