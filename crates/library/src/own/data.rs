@@ -104,9 +104,13 @@ pub const POKES: [(&str, Width); 4] =
 /// Whether the packet can be written.
 pub const WRITABLE: &str = "packet writable";
 
+/// Whether a packet is being handled.
+pub const HANDLED: &str = "packet handled";
+
 /// Those functions, which are in no table.
-pub const OF_OBJECTS: [Function; 9] = {
-    let mut all = [Function::stub(WRITABLE, &[Gives::Boolean]); 9];
+pub const OF_OBJECTS: [Function; 10] = {
+    let mut all = [Function::stub(WRITABLE, &[Gives::Boolean]); 10];
+    all[9] = Function::stub(HANDLED, &[Gives::Boolean]);
     let mut number = 0;
     while number < PEEKS.len() {
         all[2 * number] = Function::stub(PEEKS[number].0, &[Gives::Integer]);

@@ -23,7 +23,7 @@ local concat, tointeger = lib.table.concat, lib.math.tointeger
 local PACKET <const>, MEMORY <const>, OFFSET <const> = "\0packet", "\0memory", "\0offset"
 local LENGTH <const>, LAYOUT <const>, WHOLE <const> = "\0length", "\0layout", "\0whole"
 
--- What tables are called that are layouts.
+-- What tables have that are layouts: whether all of their fields have been taken apart.
 local MARK <const> = "\0layout"
 
 -- What programs have of their own: integers of packets in the machine's order, nil where not all bytes are there; nothing is written then.
@@ -41,7 +41,7 @@ end
 local peek8, peek16, peek32, peek64 = own.peek[1], own.peek[2], own.peek[4], own.peek[8]
 local poke8, poke16, poke32, poke64 = own.poke[1], own.poke[2], own.poke[4], own.poke[8]
 
-local function make(writable, swaps, members)
+local function make(writable, handled, swaps, members)
   local swap16, swap32, swap64 = swaps[2], swaps[4], swaps[8]
   local HOST_IS_LITTLE = swap16(1) ~= 1
 
@@ -282,7 +282,7 @@ local function make(writable, swaps, members)
     return setmetatable({ offset = offset, length = length, text = kind == "s", little = little }, entries)
   end
 
-  -- What a layout says under a name that is a field. Tables that nobody has made a layout of are read as they are, when a field is.
+  -- What a layout says under a name that is a field. Tables that load time has not made layouts of are read as they are, when a field is.
   local function entry_of(self, name)
     local layout = self[LAYOUT]
     if not layout or name == nil then return nil end
@@ -321,6 +321,11 @@ local function make(writable, swaps, members)
 
   local function layout_from(given)
     if given[MARK] then return given end
+    -- While packets wait, only fields that are asked for are taken apart.
+    if handled() then
+      given[MARK] = false
+      return given
+    end
     for name, described in pairs(given) do
       given[name] = entry_from(described)
     end

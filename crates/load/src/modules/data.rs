@@ -5,7 +5,7 @@
 
 use mlua::{Function, Table, Value};
 use moonhook_library::methods_of;
-use moonhook_library::own::data::{MEMBERS, PEEKS, POKES, WRITABLE};
+use moonhook_library::own::data::{HANDLED, MEMBERS, PEEKS, POKES, WRITABLE};
 
 use super::byteorder::converted;
 use super::module::{Context, Module, integer};
@@ -36,6 +36,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     }
     let writable =
         context.function(WRITABLE, |_, _| Ok(Value::Boolean(hook().is_some_and(|hook| hook.can_write()))))?;
+    let handled = context.function(HANDLED, |_, _| Ok(Value::Boolean(hook().is_some())))?;
     let swaps = lua.create_table()?;
     for (size, name) in SWAPS {
         let Some(swap) = conversion(name) else { continue };
@@ -45,7 +46,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         swaps.raw_set(size, function)?;
     }
     let (module, around): (Table, Function) =
-        chunk.get::<Function>("make")?.call((writable, swaps, members(context)?))?;
+        chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?))?;
     lua.set_named_registry_value(AROUND, around)?;
     Ok(module)
 }

@@ -9,14 +9,15 @@ use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 use moonhook_library::own::Width;
-use moonhook_library::own::data::{ACCESSES, Access, PEEKS, POKES, WRITABLE, access, of_object};
+use moonhook_library::own::data::{ACCESSES, Access, HANDLED, PEEKS, POKES, WRITABLE, access, of_object};
 use moonhook_packet::protocols::payload_offset;
 use moonhook_packet::{Access as _, MAX_FRAME, READABLE};
 
 pub const ROWS: &[Row] = &rows(ACCESSES, method);
 
 /// What objects of the module `data` ask of packets.
-pub const OF_OBJECTS: [&[Row]; 3] = [&rows(PEEKS, peek), &rows(POKES, poke), &[row(WRITABLE, writable)]];
+pub const OF_OBJECTS: [&[Row]; 3] =
+    [&rows(PEEKS, peek), &rows(POKES, poke), &[row(WRITABLE, writable), row(HANDLED, handled)]];
 
 fn method(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match access(call.name) {
@@ -222,6 +223,11 @@ fn poke(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 fn writable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(object) = subject(context, call) else { return Ok(vec![]) };
     context.only(Abs::bool(object == Object::Packet && context.target.hook.can_write()))
+}
+
+/// Packet code is nowhere else.
+fn handled(context: &mut Context<'_>, _: &Call) -> Result<Vec<Arm>> {
+    context.only(Abs::TRUE)
 }
 
 /// The length that is the third argument, or all that follows the offset; goes on where so many bytes are there.

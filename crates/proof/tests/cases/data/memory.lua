@@ -33,6 +33,10 @@ xdp.attach(function(pkt)
   print(eight.all, eight.wide, eight.word)
   eight.word = pkt:getuint16(0)
   print(eight.word, eight.little, eight.all)
+  local made = data.layout { first = { 0, 8 }, low = { offset = 12, length = 4 }, gone = { 0, 0 } }
+  eight:layout(made)
+  eight.low = 5
+  print(eight.first, eight.low, eight.gone, data.layout(made) == made, data.layout(), eight:layout { four = { 4, 4 } }.four)
   local text = data.new "abcdef"
   text:layout(layout)
   print(text.text, text.text_behind, text.word)
