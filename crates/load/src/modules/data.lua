@@ -477,13 +477,12 @@ local function make(writable, handled, swaps, members)
     return object(self[PACKET], self[MEMORY], offset, length, false)
   end
 
-  -- What packets have besides, for all of a packet.
+  -- Methods that only packets have: an error of theirs would have the line of what is here.
   local of_packets = {}
   for name, is in pairs(members) do
     if is == "method" and not methods[name] then
-      of_packets[name] = function(self, ...)
-        check(self, name)
-        return self[PACKET][name](self[PACKET], ...)
+      of_packets[name] = function()
+        error("'" .. name .. "' is a method of packets: call it as pkt.packet:" .. name .. "(...)", 2)
       end
     end
   end
@@ -505,8 +504,8 @@ local function make(writable, handled, swaps, members)
     if entry then
       if self[PACKET] and not writable(self[PACKET]) then error("packets are read only at this hook", 2) end
       set(self, entry, value)
-    elseif self[WHOLE] and self[PACKET] and members[name] and not methods[name] then
-      self[PACKET][name] = value
+    elseif self[WHOLE] and self[PACKET] and members[name] == "field" then
+      error("'" .. name .. "' is a field of packets: assign it as pkt.packet." .. name, 2)
     end
   end
 

@@ -1,7 +1,7 @@
 //! `require "data"`: bytes with layouts, as in luadata, and by offset, as in Lunatik (docs/data.md).
 //!
 //! Objects are tables, and what they do is Lua, compiled like the script's own. Handlers of a script that has asked for the module get such
-//! an object in the place of a packet, which has all that packets have.
+//! an object in the place of a packet, which reads as the packet does.
 
 use mlua::{Function, Table, Value};
 use moonhook_library::methods_of;

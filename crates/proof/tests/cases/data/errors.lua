@@ -3,6 +3,7 @@
 -- frames: hex:040102030405060708090a0b0c0d hex:050102030405060708090a0b0c0d hex:060102030405060708090a0b0c0d hex:070102030405060708090a0b0c0d
 -- frames: hex:080102030405060708090a0b0c0d hex:090102030405060708090a0b0c0d hex:0a0102030405060708090a0b0c0d hex:0b0102030405060708090a0b0c0d
 -- frames: hex:0c0102030405060708090a0b0c0d hex:0d0102030405060708090a0b0c0d hex:0e0102030405060708090a0b0c0d hex:0f0102030405060708090a0b0c0d
+-- frames: hex:100102030405060708090a0b0c0d hex:110102030405060708090a0b0c0d hex:120102030405060708090a0b0c0d
 local data = require "data"
 local xdp = require "xdp"
 
@@ -27,5 +28,8 @@ xdp.attach(function(pkt)
   if kind == 13 then object:getbyte(1.5) end
   if kind == 14 then pkt:segment(2, 4):setbyte(4, 1) end
   if kind == 15 then object:setstring(0, nil) end
+  if kind == 16 then pkt:grow(-1) end
+  if kind == 18 then pkt.mark = 7 end
+  if kind == 17 then pkt.packet:getuint16(13) end
   print(object.x, object:segment(9))
 end)

@@ -14,6 +14,8 @@ xdp.attach(function(pkt, arg)
   if tcp then tcp.dport = 81 end
   if pkt.ip then pkt.ip.ttl = 7 end
   pkt.nobody = 1
+  pkt.packet:setbyte(0, 2)
+  print(pkt:getbyte(0), type(pkt.packet), pkt.packet:getbyte(1))
   pkt:layout(ports)
   print(pkt.checksum, pkt.ip, pkt.getbyte, type(pkt.segment), type(pkt.layout), pkt.tcp and pkt.tcp.dport)
   pkt.ip, pkt.segment = 9, 3
