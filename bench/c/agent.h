@@ -1,8 +1,9 @@
-// Shared by the two User-Agent peers: the set of agents, and searching 8 bytes a step.
+// Shared by the two User-Agent peers: the set of agents, and what is a header's name.
 #pragma once
 
 #include "frame.h"
 #include "hash.h"
+#include "steps.h"
 
 enum { AGENT_WORDS = 32, NEEDLE = 12, MAX_BLANKS = 64 };
 
@@ -18,22 +19,6 @@ struct {
 	__type(key, __u64);
 	__type(value, struct agent);
 } agents SEC(".maps");
-
-#define EVERY_BYTE(c) (0x0101010101010101ULL * (__u8)(c))
-
-// Has 0x80 in each byte of the result where `word` has the byte `c`. Bytes above the first such one may be wrong.
-static __always_inline __u64 bytes_equal(__u64 word, __u8 c)
-{
-	__u64 difference = word ^ EVERY_BYTE(c);
-
-	return (difference - EVERY_BYTE(1)) & ~difference & EVERY_BYTE(0x80);
-}
-
-// The index of the lowest byte that has its 0x80 set; `mask` is not 0.
-static __always_inline __u32 first_byte(__u64 mask)
-{
-	return ((mask & -mask) >> 7) * 0x0001020304050607ULL >> 56;
-}
 
 // `\nUser-Agent:`, in any case: needs 12 bytes at `at`, of which the first is the line feed.
 static __always_inline int is_header(const __u8 *at)

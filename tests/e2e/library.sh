@@ -177,12 +177,12 @@ python3 words.py "$MOONHOOK" "$CLANG" "/usr/include/$(uname -m)-linux-gnu" >word
 read -r taken refused <words.out
 [ "$taken" -gt 20 ] && [ "$refused" -gt 20 ] || die "names taken and refused: $(cat words.out)"
 
-# Handlers at several places are a function for each, and functions beside them are for the same hook.
+# Handlers at several places are a function for each, and functions beside them are for the same hook; they get objects of the module `data`.
 cat >places.lua <<'LUA'
-local tc = require "tc"
+local tc, data = require "tc", require "data"
 tc.ingress(function(pkt) if #pkt == 60 then return 2 end end)
 tc.ingress(function(pkt) if #pkt == 61 then error("no") end return 0 end, { first = true })
-return { length = function(pkt) return #pkt end }
+return { length = function(pkt, off, more) return #pkt:segment(off) + more end }
 LUA
 cat >places.c <<'C'
 #include <linux/bpf.h>
@@ -193,7 +193,7 @@ SEC("tc") int program(struct __sk_buff *ctx)
 {
 	out[0] = places_tc_ingress(ctx);
 	out[1] = places_tc_ingress_1(ctx);
-	out[2] = length(ctx);
+	out[2] = length(ctx, 10, 10);
 	return 0;
 }
 char LICENSE[] SEC("license") = "GPL";

@@ -116,6 +116,7 @@ impl Composition {
         WorkResult {
             title: TITLE.into(),
             at_most: None,
+            whole: false,
             faster: 1.0,
             recorded: Vec::new(),
             cases: self.rows.iter().map(|row| row.programs.to_string()).collect(),

@@ -43,6 +43,7 @@ impl<'a> Builder<'a> {
         Ok(WorkResult {
             title: work.title.into(),
             at_most: work.at_most,
+            whole: work.whole,
             faster: work.faster,
             recorded: work.chain.as_ref().map_or(Vec::new(), |chain| chain.recorded.to_vec()),
             cases,

@@ -186,6 +186,7 @@ mod tests {
         let work = WorkResult {
             title: "work".into(),
             at_most: Some(1.0),
+            whole: false,
             faster: 10.0,
             recorded: Vec::new(),
             cases: vec!["frame".into()],

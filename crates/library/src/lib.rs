@@ -115,6 +115,7 @@ pub fn find_called(name: &str) -> Option<&'static Function> {
         &own::eclat::CALL,
         &own::eclat::LOAD,
     ]);
+    let iterators = iterators.chain(&own::data::OF_OBJECTS);
     find(name).or_else(|| iterators.into_iter().find(|function| function.name == name))
 }
 

@@ -78,6 +78,7 @@ pub use moonhook_snapshot::dump;
 use crate::files::Files;
 
 use crate::limits::Meter;
+use crate::modules::data;
 use crate::names::Names;
 use crate::registry::{Registration, Registry};
 use crate::roots::Roots;
@@ -356,6 +357,12 @@ fn run_script(
         let hook = options.hook.or(attached).unwrap_or(registry.chosen);
         let functions = library::functions(&returned, hook, &runner.files.sources())?;
         registry.handlers.all.borrow_mut().extend(functions);
+    }
+    if options.root.is_none() {
+        let mut all = registry.handlers.all.borrow_mut();
+        let own = &mut all[registry.handlers.earlier..];
+        data::give_objects(runner.lua, &globals.loaded, (own, &registry.flows))
+            .map_err(|error| runner.setup_error(error))?;
     }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
     if handlers.is_empty() {

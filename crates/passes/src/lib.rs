@@ -6,6 +6,7 @@
 //! where it need not).
 //! Knows SSA and eBPF's arithmetic; nothing of Lua, registers or encodings.
 
+mod ahead;
 mod apart;
 mod around;
 mod bound;
@@ -54,6 +55,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fold", run: fold::run },
     Pass { name: "gvn", run: gvn::run },
     Pass { name: "branch_facts", run: branch_facts::run },
+    Pass { name: "ahead", run: ahead::run },
     Pass { name: "implied", run: implied::run },
     Pass { name: "opaque", run: opaque::run },
     Pass { name: "params", run: params::run },

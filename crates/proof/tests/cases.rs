@@ -68,9 +68,13 @@ fn cases_agree_in_compact_code() {
     if !host::kernel_available("differential cases in compact code") {
         return;
     }
-    for (folder, at_least) in
-        [("cases/general", 50), ("cases/shared_general", 3), ("cases/shared_counts", 3), ("cases/tables", 5)]
-    {
+    for (folder, at_least) in [
+        ("cases/general", 50),
+        ("cases/shared_general", 3),
+        ("cases/shared_counts", 3),
+        ("cases/tables", 5),
+        ("cases/data", 5),
+    ] {
         let mut scripts = scripts(folder, at_least);
         scripts.retain(|path| !is_user_only(path) && !has_limit(path) && cases::is_in_part(path));
         report(scripts.len(), &cases::run_all_compact(&scripts));
@@ -112,6 +116,7 @@ fn agree_at(hook: &str, number: u64, elsewhere: &cases::Elsewhere) {
     let mut all = Vec::new();
     for (folder, at_least) in [
         ("cases/addresses", 5),
+        ("cases/data", 5),
         ("cases/eclat", 1),
         ("cases/errors", 5),
         ("cases/flows", 2),

@@ -29,16 +29,32 @@ fn scripts_of_the_contest_cost_what_is_recorded() {
     compare("bench/scripts", "bench");
 }
 
+/// What two cases of the folder `style` cost.
+fn of_style(names: [&str; 2]) -> [Entry; 2] {
+    names.map(|name| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/style").join(name);
+        Entry::measure(&script).unwrap_or_else(|error| panic!("{name}: {error}"))
+    })
+}
+
 #[test]
 fn closures_and_accessors_cost_nothing() {
     if !host::kernel_available("closures and accessors") {
         return;
     }
-    let script = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/style").join(name);
-    let measure =
-        |name: &str| Entry::measure(&script(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let (plain, accessors) = (measure("plain_offsets.lua"), measure("accessors.lua"));
+    let [plain, accessors] = of_style(["plain_offsets.lua", "accessors.lua"]);
     println!("plain {plain:?}, with accessors {accessors:?}");
     assert!(accessors.instructions * 10 <= plain.instructions * 11, "{accessors:?} against {plain:?}");
     assert!(accessors.verified <= plain.verified * 2, "{accessors:?} against {plain:?}");
+}
+
+#[test]
+fn layouts_cost_nothing() {
+    if !host::kernel_available("layouts") {
+        return;
+    }
+    let [plain, layouts] = of_style(["layout_offsets.lua", "layouts.lua"]);
+    println!("plain {plain:?}, with layouts {layouts:?}");
+    assert!(layouts.instructions <= plain.instructions, "{layouts:?} against {plain:?}");
+    assert!(layouts.verified <= plain.verified, "{layouts:?} against {plain:?}");
 }

@@ -157,3 +157,16 @@ fn no_field(context: &mut Context<'_>, object: &Object, field: String) -> Result
 fn list(names: impl Iterator<Item = &'static str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moonhook_library::own::data::MEMBERS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn objects_of_packets_know_what_packets_have() {
+        let known: BTreeSet<&str> = MEMBERS.into_iter().collect();
+        assert_eq!(known, NAMES.protocols.iter().copied().collect());
+    }
+}

@@ -10,7 +10,7 @@ use crate::fields::{Key, Made};
 use crate::ops::comparison;
 use crate::paths::Arm;
 use crate::state::State;
-use crate::value::{Abs, Object};
+use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::words::Branches;
 use moonhook_snapshot::Snapshot;
 use std::sync::Arc;
@@ -168,6 +168,8 @@ pub fn align(arms: &mut [Arm]) -> bool {
     if others.iter().all(|arm| arm.state.tables.is(&first.state.tables)) {
         return true;
     }
+    fill_absent(arms);
+    let Some((first, others)) = arms.split_first() else { return true };
     let mut all = first.state.tables.clone();
     for (id, made) in others.iter().flat_map(|arm| arm.state.tables.iter()) {
         match all.get(id) {
@@ -184,6 +186,41 @@ pub fn align(arms: &mut [Arm]) -> bool {
     }
     arms.iter_mut().for_each(|arm| arm.state.tables = all.clone());
     true
+}
+
+/// Gives the fields of tables that are not there on a path a value of the kind that they have on another one: nobody can ask for them on a
+/// path without the table, and where all others have the same kind, so has what comes of them.
+fn fill_absent(arms: &mut [Arm]) {
+    for number in 0..arms.len() {
+        let mut absent = Vec::new();
+        for other in arms.iter() {
+            let tables =
+                other.state.tables.iter().filter(|(id, _)| !arms[number].state.tables.contains_key(id));
+            for cell in tables.flat_map(|(_, made)| made.fields.values()) {
+                let value = other.state.cells.get(cell).and_then(any_of_kind);
+                absent.extend(value.map(|value| (*cell, value)));
+            }
+        }
+        for (cell, value) in absent {
+            if arms[number].state.cells.get(&cell).is_none_or(|known| *known == Abs::Nil) {
+                arms[number].state.cells.insert(cell, value);
+            }
+        }
+    }
+}
+
+/// A value that is represented like another one. There is none of what is in the kernel's memory, whose address the verifier follows.
+fn any_of_kind(value: &Abs) -> Option<Abs> {
+    let none = Word::Imm(0);
+    Some(match value {
+        Abs::Bool(_) => Abs::Bool(none),
+        Abs::Int(_) => Abs::Int(none),
+        Abs::Float(_) | Abs::Object(_) | Abs::Str(Str::Const(_)) => value.clone(),
+        Abs::Str(Str::Slice { space, .. }) => {
+            Abs::Str(Str::Slice { space: *space, start: none, length: none })
+        }
+        _ => return None,
+    })
 }
 
 /// Gives the tables that enter a loop the keys that come round it. Says whether that changed anything.

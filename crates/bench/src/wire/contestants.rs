@@ -139,7 +139,11 @@ impl Stage<'_> {
         match job.peer {
             Peer::Kernel(_) => Ok(Attached::Nothing),
             Peer::Nft(_) => {
-                let rules = if job.script == "ddos" { ddos_rules(self.data) } else { balancer_rules() };
+                let rules = match job.script {
+                    "ddos" => ddos_rules(self.data),
+                    "layouts" => LENGTH_RULES.into(),
+                    _ => balancer_rules(),
+                };
                 Ok(Attached::Rules(Rules::new(&port.inside, &rules, self.builder.folder())?))
             }
         }
@@ -211,6 +215,12 @@ fn ddos_rules(data: &Data) -> String {
         prefixes(data, "", ", "),
     )
 }
+
+/// The sixteen bits at bit 32 of a UDP header are its length.
+const LENGTH_RULES: &str = "chain ingress {
+  type filter hook ingress device HERE priority 0;
+  udp dport 5060 @th,32,16 > 128 counter drop
+}";
 
 fn balancer_rules() -> String {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `make bench-wire`: the three uses of the XDP paper with frames that travel, next to the same in C and to what the kernel does by itself.
+//! `make bench-wire`: the three uses of the XDP paper, and NPF's, with frames that travel, next to the same in C and to what the kernel does by itself.
 //!
 //! A processor sends frames as fast as it can, and runs all that becomes of them; two do so at once in the other half. Contestants are
 //! attached to interfaces of their own, and measured in turn.
@@ -47,6 +47,8 @@ struct Row {
     case: &'static str,
     contestant: &'static str,
     role: Role,
+    /// Of the job.
+    at_most: f64,
     /// Time for a frame in ns, with one processor and with two.
     ns: [Cost; 2],
     /// With one processor, the time as a multiple of what C takes in the same round.
@@ -117,6 +119,7 @@ fn measure(
             case: case.title,
             contestant: contestant.title,
             role: contestant.role,
+            at_most: job.at_most,
             ns: [Cost::of(&samples[0]), Cost::of(&samples[1])],
             by_c: Cost::of(&samples[0].iter().zip(c).map(|(own, c)| own / c).collect::<Vec<f64>>()),
         }));

@@ -1,4 +1,4 @@
-//! The three uses of the XDP paper (Høiland-Jørgensen et al., CoNEXT 2018), with the frames that each is measured with.
+//! The three uses of the XDP paper (Høiland-Jørgensen et al., CoNEXT 2018) and NPF's filter by layouts, with the frames that each is measured with.
 
 use std::net::Ipv4Addr;
 
@@ -30,6 +30,8 @@ pub struct Use {
     /// The source in bench/c, without extension; its program has that name, too.
     pub source: &'static str,
     pub ends: Ends,
+    /// What a frame may take with Moonhook, as a multiple of what it takes with C.
+    pub at_most: f64,
     pub peer: Peer,
     pub cases: Vec<Case>,
     /// Frames that all contestants let pass.
@@ -71,7 +73,7 @@ impl Data {
 }
 
 pub fn all(data: &Data) -> Vec<Use> {
-    vec![ddos(data), router(data), load_balancer()]
+    vec![ddos(data), router(data), load_balancer(), layouts()]
 }
 
 fn ddos(data: &Data) -> Use {
@@ -85,6 +87,7 @@ fn ddos(data: &Data) -> Use {
         script: "ddos",
         source: "ddos",
         ends: Ends::Dropped,
+        at_most: 1.0,
         peer: Peer::Nft("nft, netdev ingress"),
         cases: vec![
             Case { title: "blocked prefixes", frames: blocked, allowed: None },
@@ -110,6 +113,7 @@ fn router(data: &Data) -> Use {
         script: "router",
         source: "router",
         ends: Ends::Sent,
+        at_most: 1.0,
         peer: Peer::Kernel("the kernel's forwarding"),
         cases: vec![Case { title: "IPv4", frames, allowed: None }],
         passing: table(|n| udp(CLIENTS + n, VICTIM, 40_000)),
@@ -123,9 +127,30 @@ fn load_balancer() -> Use {
         script: "load_balancer",
         source: "load_balancer",
         ends: Ends::Sent,
+        at_most: 1.0,
         peer: Peer::Nft("nft, netdev ingress, no connection table"),
         cases: vec![Case { title: "4,096 connections", frames: table(connection), allowed: None }],
         passing: table(|n| tcp(CLIENTS + n, SERVICE, 10_000, 81)),
+    }
+}
+
+/// Of NPF's experiments the one that looks at headers only; what is dropped is what a header says, not how long the frame is.
+fn layouts() -> Use {
+    let datagram = |number: u32, length: u16| {
+        let mut frame = udp(CLIENTS + number, VICTIM, 40_000);
+        frame[36..38].copy_from_slice(&5060u16.to_be_bytes());
+        frame[38..40].copy_from_slice(&length.to_be_bytes());
+        frame
+    };
+    Use {
+        title: "NPF, layouts of headers",
+        script: "layouts",
+        source: "layouts",
+        ends: Ends::Dropped,
+        at_most: 1.01,
+        peer: Peer::Nft("nft, netdev ingress"),
+        cases: vec![Case { title: "long", frames: table(|n| datagram(n, 200)), allowed: None }],
+        passing: table(|n| datagram(n, 30)),
     }
 }
 

@@ -44,6 +44,7 @@ fn work(title: &'static str, script: &'static str) -> Work {
     Work {
         title,
         at_most: Some(1.05),
+        whole: false,
         faster: 1.0,
         script,
         home: Home::Examples,

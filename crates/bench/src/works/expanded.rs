@@ -1,6 +1,6 @@
 //! Filters that become straight code.
 
-use super::{Fill, Home, Implementation, Role, Work, case, peer, sni_cases};
+use super::{Case, Fill, Home, Implementation, Peer, Role, Work, case, peer, sni_cases};
 use crate::contestant::{DROP, PASS};
 use crate::frames;
 use crate::lists::{self, LISTED_AGENT, UNLISTED_AGENT};
@@ -9,10 +9,11 @@ use crate::lists::{self, LISTED_AGENT, UNLISTED_AGENT};
 const LENGTH_CHECK_PORT: u16 = 5060;
 
 pub fn all() -> Vec<Work> {
-    vec![
+    let mut all = vec![
         Work {
             title: "SNI, one name",
             at_most: Some(1.25),
+            whole: false,
             faster: 10.0,
             script: "sni_filter",
             home: Home::Examples,
@@ -32,6 +33,7 @@ pub fn all() -> Vec<Work> {
         Work {
             title: "SNI, 10,000 names",
             at_most: Some(1.0),
+            whole: false,
             faster: 10.0,
             script: "sni_filter",
             home: Home::Examples,
@@ -52,6 +54,7 @@ pub fn all() -> Vec<Work> {
         Work {
             title: "User-Agent pattern",
             at_most: Some(1.25),
+            whole: false,
             faster: 10.0,
             script: "user_agent",
             home: Home::Examples,
@@ -87,6 +90,7 @@ pub fn all() -> Vec<Work> {
         Work {
             title: "UDP length check",
             at_most: Some(1.1),
+            whole: false,
             faster: 10.0,
             script: "length_check",
             home: Home::Examples,
@@ -106,5 +110,66 @@ pub fn all() -> Vec<Work> {
                 ]
             },
         },
+    ];
+    all.extend(npf());
+    all
+}
+
+/// `PORT` of bench/c/layouts.c, and of the script.
+const LAYOUTS_PORT: u16 = 5060;
+
+/// What bench/c/npf_payload.c and the script search.
+const TEXT: &str = "MALICIOUS VALUE";
+
+/// What a frame may take of what it takes with C: one hundredth more.
+const AT_MOST: f64 = 1.01;
+
+/// What NPF's experiments with Lua are about: fields by layouts, headers behind headers, and texts in what packets carry. There Lua took 10 to 15 % of
+/// the throughput; here it may take 1 %.
+fn npf() -> Vec<Work> {
+    let listed = frames::http_get(Some(&format!("Mozilla/5.0 (X11; {TEXT}) MORE")));
+    let unlisted = frames::http_get(Some("Mozilla/5.0 (X11; MALICIOUS VALVE) MORE"));
+    vec![
+        of_npf(
+            "NPF, access by layout",
+            "npf_access",
+            vec![case("passed", frames::udp(LAYOUTS_PORT, 100), PASS)],
+            const { &[peer("C", Role::Reference, Implementation::C(Fill::Nothing), "npf_access")] },
+        ),
+        Work {
+            home: Home::Examples,
+            ..of_npf(
+                "NPF, layouts of headers",
+                "layouts",
+                vec![
+                    case("long", frames::udp(LAYOUTS_PORT, 300), DROP),
+                    case("short", frames::udp(LAYOUTS_PORT, 100), PASS),
+                ],
+                const { &[peer("C", Role::Reference, Implementation::C(Fill::Nothing), "layouts")] },
+            )
+        },
+        of_npf(
+            "NPF, text in a segment",
+            "npf_payload",
+            vec![case("found", listed, DROP), case("not found", unlisted, PASS)],
+            const { &[peer("C", Role::Reference, Implementation::C(Fill::Nothing), "npf_payload")] },
+        ),
     ]
+}
+
+fn of_npf(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'static [Peer]) -> Work {
+    Work {
+        title,
+        at_most: Some(AT_MOST),
+        whole: true,
+        faster: 1.0,
+        script,
+        home: Home::Bench,
+        list_file: None,
+        list: Vec::new(),
+        table: None,
+        chain: None,
+        cases,
+        peers,
+    }
 }

@@ -58,6 +58,7 @@ fn same_text(title: &'static str, script: &'static str, cases: Vec<Case>, peers:
     Work {
         title,
         at_most: None,
+        whole: false,
         faster: GENERAL_FASTER,
         script,
         home: Home::Bench,

@@ -21,6 +21,8 @@ pub struct Work {
     pub title: &'static str,
     /// What Moonhook may cost, as a multiple of what the contestant [`Role::Reference`] costs; None where that is shown only.
     pub at_most: Option<f64>,
+    /// It is about throughput: costs are compared with what a frame takes that travels.
+    pub whole: bool,
     /// How many times faster than [`Role::Interpreter`] Moonhook must be, where there is one.
     pub faster: f64,
     /// The script, without extension.

@@ -31,6 +31,7 @@ fn work(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'st
     Work {
         title,
         at_most: Some(1.1),
+        whole: false,
         faster: 1.0,
         script,
         home: Home::Bench,

@@ -53,8 +53,30 @@ pub fn text(snapshot: &Snapshot, object: &Path) -> String {
             _ => handlers(snapshot, number, point),
         });
     }
+    out.push_str(&list(snapshot));
     out.push_str("\n#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n");
     out
+}
+
+/// A macro that gives all functions to another one, for programs that find them by their names.
+fn list(snapshot: &Snapshot) -> String {
+    let Some(library) = &snapshot.library else { return String::new() };
+    let functions: String = (snapshot.points().iter().enumerate())
+        .filter_map(|(number, point)| match &point.place {
+            Place::Function(name) => {
+                let (_, handler) = snapshot.handlers_of(number).next()?;
+                let prototype = snapshot.prototype(snapshot.closure(handler.written).prototype);
+                Some(format!(" FUNCTION({name}, {})", prototype.parameters.saturating_sub(1)))
+            }
+            _ => None,
+        })
+        .collect();
+    if functions.is_empty() {
+        return functions;
+    }
+    format!(
+        "\n/* All functions: their names, and how many integers they take. */\n#define {library}__functions(FUNCTION){functions}\n"
+    )
 }
 
 /// Names such as `log` have another type in C's library, which programs in eBPF do not have.
@@ -75,7 +97,7 @@ const FAILED: &str = "
 
 fn function(snapshot: &Snapshot, (number, name): (usize, &str), hook: &Hook) -> String {
     let Some((_, handler)) = snapshot.handlers_of(number).next() else { return String::new() };
-    let prototype = snapshot.prototype(snapshot.closure(handler.closure).prototype);
+    let prototype = snapshot.prototype(snapshot.closure(handler.written).prototype);
     let names = prototype.locals.iter().map(|local| local.name.as_str());
     let names: Vec<&str> = names.take(usize::from(prototype.parameters)).collect();
     let place = prototype

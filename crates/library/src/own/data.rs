@@ -92,6 +92,73 @@ const OTHERS: [Function; 9] = [
     Function::stub(DECAP, &[]),
 ];
 
+/// What objects of the module `data` read of packets: an integer of so many bytes at an offset, as [`Access::Read`] gives it without a sign where it has
+/// fewer than 8, or nil where not all of them are there.
+pub const PEEKS: [(&str, Width); 4] =
+    [("packet peek8", B1), ("packet peek16", B2), ("packet peek32", B4), ("packet peek64", B8)];
+
+/// What they write, where all bytes are there: an offset and an integer.
+pub const POKES: [(&str, Width); 4] =
+    [("packet poke8", B1), ("packet poke16", B2), ("packet poke32", B4), ("packet poke64", B8)];
+
+/// Whether the packet can be written.
+pub const WRITABLE: &str = "packet writable";
+
+/// Whether a packet is being handled.
+pub const HANDLED: &str = "packet handled";
+
+/// Those functions, which are in no table.
+pub const OF_OBJECTS: [Function; 10] = {
+    let mut all = [Function::stub(WRITABLE, &[Gives::Boolean]); 10];
+    all[9] = Function::stub(HANDLED, &[Gives::Boolean]);
+    let mut number = 0;
+    while number < PEEKS.len() {
+        all[2 * number] = Function::stub(PEEKS[number].0, &[Gives::Integer]);
+        all[2 * number + 1] = Function::stub(POKES[number].0, &[]);
+        number += 1;
+    }
+    all
+};
+
+/// How many bytes a function of [`PEEKS`] or [`POKES`] is about, and whether it writes them.
+pub fn of_object(name: &str) -> Option<(Width, bool)> {
+    let find =
+        |rows: &[(&str, Width)]| rows.iter().find(|(known, _)| *known == name).map(|(_, width)| *width);
+    find(&PEEKS).map(|width| (width, false)).or(find(&POKES).map(|width| (width, true)))
+}
+
+/// What packets have under names that are no methods.
+pub const MEMBERS: [&str; 28] = [
+    "eth",
+    "vlan",
+    "arp",
+    "ip",
+    "tcp",
+    "udp",
+    "icmp",
+    "payload",
+    "tls",
+    "peer",
+    "dns",
+    "http",
+    "sctp",
+    "gre",
+    "vxlan",
+    "mpls",
+    "dhcp",
+    "quic",
+    "inner",
+    "meta",
+    "ct",
+    "ifindex",
+    "mark",
+    "priority",
+    "queue",
+    "rxhash",
+    "timestamp",
+    "hwtimestamp",
+];
+
 const FUNCTIONS: [Function; ACCESSES.len() + OTHERS.len()] = {
     let mut functions = [OTHERS[0]; ACCESSES.len() + OTHERS.len()];
     let mut number = 0;

@@ -21,7 +21,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
 }
 
 /// The argument is cut to the width; results of 64 bits are signed, others not.
-fn converted(x: i64, Conversion { width, big }: Conversion) -> i64 {
+pub(super) fn converted(x: i64, Conversion { width, big }: Conversion) -> i64 {
     match (width, big) {
         (Width::B1, _) => i64::from(x as u8),
         (Width::B2, true) => i64::from((x as u16).to_be()),

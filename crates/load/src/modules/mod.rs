@@ -8,6 +8,7 @@ pub mod bpf;
 mod byteorder;
 mod cgroup;
 pub(crate) mod constants;
+pub(crate) mod data;
 mod dns;
 pub mod eclat;
 pub mod flow;
@@ -35,6 +36,7 @@ pub(crate) const MODULES: &[Module] = &[
     bpf::MODULE,
     byteorder::MODULE,
     cgroup::MODULE,
+    data::MODULE,
     dns::MODULE,
     eclat::MODULE,
     flow::MODULE,

@@ -157,8 +157,34 @@ fn to_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         context.type_error(call.bad_argument(1, "value expected"), true, Some("tostring"));
         return Ok(vec![]);
     }
+    if let Some(handler) = crate::tables::metamethod(context, &call.arg(1), "__tostring") {
+        return text_by(context, &handler, call.arg(1));
+    }
     let text = text_of(context, &call.arg(1))?;
     context.only(Abs::Str(text))
+}
+
+/// What the metamethod `__tostring` of a table gives, which has to be a string (`luaL_tolstring`).
+fn text_by(context: &mut Context<'_>, handler: &Abs, table: Abs) -> Result<Vec<Arm>> {
+    let arms = context.call(handler, vec![table], Some(("metamethod", b"tostring".to_vec())))?;
+    let mut given = Vec::new();
+    for arm in arms {
+        context.state = arm.state;
+        let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
+        given.extend(context.arms_of_each(&value, &mut |context, value| match value {
+            Abs::Str(_) => context.only(value.clone()),
+            Abs::Int(_) => {
+                let text = text_of(context, value)?;
+                context.only(Abs::Str(text))
+            }
+            _ => {
+                let help = "let `__tostring` return a string";
+                context.certain_error("'__tostring' must return a string", None, help);
+                Ok(vec![])
+            }
+        })?);
+    }
+    Ok(given)
 }
 
 /// What `tostring` makes of a value of known type.

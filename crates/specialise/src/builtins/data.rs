@@ -1,18 +1,23 @@
 //! Methods of packets by offset, each as its row says (docs/packet.md).
 
-use super::call::{Call, Row, refuse, returns, rows};
+use super::call::{Call, Row, refuse, returns, row, rows};
 use crate::context::{Context, Result};
 use crate::paths::Arm;
 use crate::same::note_read;
+use crate::state::State;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use moonhook_ir::words::{Branches, PathState, Words};
 use moonhook_ir::{CompareOp, Size, UnaryOp};
 use moonhook_library::own::Width;
-use moonhook_library::own::data::{ACCESSES, Access, access};
+use moonhook_library::own::data::{ACCESSES, Access, HANDLED, PEEKS, POKES, WRITABLE, access, of_object};
 use moonhook_packet::protocols::payload_offset;
 use moonhook_packet::{Access as _, MAX_FRAME, READABLE};
 
 pub const ROWS: &[Row] = &rows(ACCESSES, method);
+
+/// What objects of the module `data` ask of packets.
+pub const OF_OBJECTS: [&[Row]; 3] =
+    [&rows(PEEKS, peek), &rows(POKES, poke), &[row(WRITABLE, writable), row(HANDLED, handled)]];
 
 fn method(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match access(call.name) {
@@ -152,6 +157,77 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
         context.packet_written();
     }
     returns(context, vec![])
+}
+
+/// An integer that is there, or nil.
+fn peek(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some((width, _)) = of_object(call.name) else { return refuse(context, call) };
+    if subject(context, call).is_none() {
+        return Ok(vec![]);
+    }
+    let offset = call.integer(context, 2)?;
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    let size = size_of(width);
+    let (address, outside) = context.locate(offset, size as u32)?;
+    let mut arms = Vec::new();
+    if context.state.alive() {
+        let value = Abs::Int(context.load_at(address, size, width == Width::B8));
+        note_read(&mut context.code.same, call.name, offset, &value);
+        arms.extend(returns(context, vec![value])?);
+    }
+    arms.extend(none_outside(context, outside, (offset, size), Abs::Nil)?);
+    Ok(arms)
+}
+
+/// Where an integer is not there, `value` is what there is instead.
+fn none_outside(
+    context: &mut Context<'_>,
+    outside: Vec<State>,
+    (offset, size): (Word, Size),
+    value: Abs,
+) -> Result<Option<Arm>> {
+    context.enter(outside)?;
+    if context.state.alive() {
+        context.check_outside(offset, size as u32);
+    }
+    let state = context.take_state();
+    Ok(state.alive().then(|| Arm { state, values: vec![value] }))
+}
+
+/// Writes an integer where its bytes are there.
+fn poke(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some((width, _)) = of_object(call.name) else { return refuse(context, call) };
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let (offset, value) = (call.integer(context, 2)?, call.integer(context, 3)?);
+    if !context.state.alive() {
+        return Ok(vec![]);
+    }
+    if object == Object::Argument || !context.target.hook.can_write() {
+        return returns(context, vec![]);
+    }
+    let size = size_of(width);
+    let (address, outside) = context.locate(offset, size as u32)?;
+    let mut arms = Vec::new();
+    if context.state.alive() {
+        context.before_packet_write()?;
+        context.write_word(address, offset, size, value);
+        context.packet_written();
+        arms.extend(returns(context, vec![])?);
+    }
+    arms.extend(none_outside(context, outside, (offset, size), Abs::Nil)?);
+    Ok(arms)
+}
+
+fn writable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    context.only(Abs::bool(object == Object::Packet && context.target.hook.can_write()))
+}
+
+/// Packet code is nowhere else.
+fn handled(context: &mut Context<'_>, _: &Call) -> Result<Vec<Arm>> {
+    context.only(Abs::TRUE)
 }
 
 /// The length that is the third argument, or all that follows the offset; goes on where so many bytes are there.

@@ -14,7 +14,10 @@ pub const ROWS: &[Row] = &[
 ];
 
 /// Metamethods that mean something to the collector only, or to a variable that is closed.
-const UNKNOWN: [&str; 4] = ["__gc", "__mode", "__close", "__metatable"];
+const UNKNOWN: [&str; 3] = ["__gc", "__mode", "__close"];
+
+/// What keeps a metatable from being replaced, and from being seen.
+const PROTECTED: &str = "__metatable";
 
 fn set_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let (Abs::Object(Object::Made(table)), metatable) = (call.arg(1), call.arg(2)) else {
@@ -26,10 +29,11 @@ fn set_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         _ => return refuse(context, call),
     };
     let old = context.state.metatable_of(context.snapshot, &Object::Made(table));
-    for known in old.iter().chain(&metatable) {
-        if UNKNOWN.iter().any(|event| context.state.metafield(context.snapshot, known, event) != Abs::Nil) {
-            return refuse(context, call);
-        }
+    let has =
+        |known: &Object, event: &str| context.state.metafield(context.snapshot, known, event) != Abs::Nil;
+    let is_unknown = old.iter().chain(&metatable).any(|known| UNKNOWN.iter().any(|event| has(known, event)));
+    if is_unknown || old.is_some_and(|old| has(&old, PROTECTED)) {
+        return refuse(context, call);
     }
     if let Some(made) = context.state.tables.get_mut(&table) {
         made.metatable = metatable;
@@ -44,7 +48,7 @@ fn get_metatable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let Some(metatable) = context.state.metatable_of(context.snapshot, &object) else {
         return context.only(Abs::Nil);
     };
-    match context.state.metafield(context.snapshot, &metatable, "__metatable") {
+    match context.state.metafield(context.snapshot, &metatable, PROTECTED) {
         Abs::Nil => context.only(Abs::Object(metatable)),
         protected => context.only(protected),
     }

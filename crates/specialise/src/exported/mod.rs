@@ -42,9 +42,11 @@ pub fn prototype(snapshot: &Snapshot, program: usize) -> Option<Prototype> {
 /// How many integers the program with that number takes: one less than the function has parameters, of which the first is the packet.
 pub fn parameters(snapshot: &Snapshot, program: usize) -> usize {
     let point = snapshot.points().get(program).filter(|point| is_function(point));
-    let closure = point.and_then(|_| snapshot.first_closure_of(program));
-    closure.map_or(0, |closure| {
-        usize::from(snapshot.prototype(closure.prototype).parameters).saturating_sub(1).min(MOST)
+    let handler = point.and_then(|_| snapshot.handlers_of(program).next());
+    // What is made around a function of the script takes any number.
+    handler.map_or(0, |(_, handler)| {
+        let prototype = snapshot.closure(handler.written).prototype;
+        usize::from(snapshot.prototype(prototype).parameters).saturating_sub(1).min(MOST)
     })
 }
 

@@ -8,12 +8,14 @@ use crate::frame::{Frame, Next};
 use crate::message::Message;
 use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
+use crate::ops::comparison;
 use crate::shared::held::STALE;
 use crate::value::{Abs, Object, Str};
 use crate::variables::known::VariableId;
 use crate::{field_writes, tables};
 use moonhook_ir::words::Branches;
 use moonhook_snapshot::{TableId, Value};
+use std::sync::Arc;
 
 pub fn execute<'a>(
     context: &mut Context<'a>,
@@ -120,14 +122,17 @@ fn assign_field(
             context.write_entry(*path, *base, key, &value)
         }
         (stale, _) if *stale == STALE => context.refuse_stale(title),
-        (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value),
+        (Abs::Object(Object::Made(table)), _) => assign_made(context, *table, key, value, target),
         (Abs::Object(Object::Stored(table)), _) => context.write_stored(*table, key, value),
         (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field)))
-            if !has_newindex(context, *table) =>
+            if has_newindex(context, &Object::Table(*table)) =>
         {
-            let initial = tables::raw_get(context.snapshot, *table, &Value::String(field.clone()));
-            let field_name = String::from_utf8_lossy(field).into_owned();
-            context.assign(VariableId::Field(*table, field.clone()), &initial, value, &field_name)
+            let known = context.field_of_table(*table, field);
+            let mut raw = |context: &mut Context<'_>| assign_variable(context, *table, field, value);
+            assign_where_missing(context, (object, key, value), (known, target), &mut raw)
+        }
+        (Abs::Object(Object::Table(table)), Abs::Str(Str::Const(field))) => {
+            assign_variable(context, *table, field, value)
         }
         (Abs::Object(Object::Table(table)), _) => {
             tables::refuse_metamethod(context, object, "__newindex", title)?;
@@ -174,33 +179,88 @@ fn newindex_of_empty(context: &mut Context<'_>, object: &Abs) -> Option<Abs> {
 }
 
 /// Whether assigning a field that is not there would do something else (manual § 2.4).
-fn has_newindex(context: &mut Context<'_>, table: TableId) -> bool {
-    let metatable = context.state.metatable_of(context.snapshot, &Object::Table(table));
+fn has_newindex(context: &Context<'_>, table: &Object) -> bool {
+    let metatable = context.state.metatable_of(context.snapshot, table);
     metatable.is_some_and(|metatable| {
         context.state.metafield(context.snapshot, &metatable, "__newindex") != Abs::Nil
     })
 }
 
+/// A field of a table of load time, by a constant name.
+fn assign_variable(context: &mut Context<'_>, table: TableId, field: &Arc<[u8]>, value: &Abs) -> Result<()> {
+    let initial = tables::raw_get(context.snapshot, table, &Value::String(field.clone()));
+    let name = String::from_utf8_lossy(field).into_owned();
+    context.assign(VariableId::Field(table, field.clone()), &initial, value, &name)
+}
+
+/// Assigns to a table with `__newindex` by a key under which it has `known`: that metamethod is called, or its table assigned to, where there is nothing
+/// (manual § 2.4), and elsewhere `raw` assigns.
+fn assign_where_missing<'c>(
+    context: &mut Context<'c>,
+    (object, key, value): (&Abs, &Abs, &Abs),
+    (known, target): (Abs, &Target),
+    raw: &mut dyn FnMut(&mut Context<'c>) -> Result<()>,
+) -> Result<()> {
+    let Abs::Object(table) = object else { return Ok(()) };
+    let Some(metatable) = context.state.metatable_of(context.snapshot, table) else { return raw(context) };
+    let handler = context.state.metafield(context.snapshot, &metatable, "__newindex");
+    let missing = comparison::equal(context, &known, &Abs::Nil)?;
+    let (missing, found) = context.split_truth(&missing);
+    let mut after = Vec::new();
+    for state in found {
+        context.state = state;
+        raw(context)?;
+        after.push(context.take_state());
+    }
+    for state in missing {
+        context.state = state;
+        match &handler {
+            Abs::Object(Object::Closure(_)) => {
+                let metamethod = Some(("metamethod", b"newindex".to_vec()));
+                let args = vec![object.clone(), key.clone(), value.clone()];
+                let arms = context.call(&handler, args, metamethod)?;
+                after.extend(arms.into_iter().map(|arm| arm.state));
+            }
+            Abs::Object(Object::Made(next)) if Object::Made(*next) != *table => {
+                assign_field(context, &handler, key, value, target)?;
+                after.push(context.take_state());
+            }
+            _ => return context.refuse(LowerErrorKind::Metamethod { event: "__newindex" }, None),
+        }
+    }
+    context.enter(after)
+}
+
 /// A field of a table made at packet time.
-fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs) -> Result<()> {
+fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs, target: &Target) -> Result<()> {
     let object = Abs::Object(Object::Made(table));
-    tables::refuse_metamethod(context, &object, "__newindex", None)?;
     if matches!(key, Abs::Union(_)) {
         context.dispatch(key, &mut |context, key| {
-            assign_made(context, table, &key, value)?;
+            assign_made(context, table, &key, value, target)?;
             Ok(vec![])
         })?;
         return Ok(());
     }
-    match Key::of(key) {
-        Some(key) => context.set_made_field(table, key, value.clone()),
-        None if *key == Abs::Nil => {
-            context.certain_error("table index is nil", None, "use a key that is not nil");
-        }
-        None if matches!(key, Abs::Object(_)) => return context.needs_memory("["),
-        None => return context.needs_entries(table, Some(key), "["),
+    let Some(known) = Key::of(key) else {
+        tables::refuse_metamethod(context, &object, "__newindex", None)?;
+        return match key {
+            Abs::Nil => {
+                context.certain_error("table index is nil", None, "use a key that is not nil");
+                Ok(())
+            }
+            Abs::Object(_) => context.needs_memory("["),
+            _ => context.needs_entries(table, Some(key), "["),
+        };
+    };
+    let mut raw = |context: &mut Context<'_>| {
+        context.set_made_field(table, known.clone(), value.clone());
+        Ok(())
+    };
+    if !has_newindex(context, &Object::Made(table)) {
+        return raw(context);
     }
-    Ok(())
+    let present = context.state.made_field(table, &known);
+    assign_where_missing(context, (&object, key, value), (present, target), &mut raw)
 }
 
 fn not_indexable(context: &mut Context<'_>, object: &Abs, name: &Option<Name>, certain: bool) {

@@ -11,7 +11,7 @@ use crate::value::{Abs, Object, Str, Word};
 use moonhook_ir::FunctionId;
 use moonhook_ir::words::PathState;
 use moonhook_library::Library;
-use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS, ROUTE};
+use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS, HANDLED, OF_OBJECTS, ROUTE};
 use moonhook_library::own::dns::{ANSWER_PARTS, HEADER, RECORD_PARTS};
 use moonhook_library::own::{DATA, HTTP, bpf, eclat, globals};
 use moonhook_packet::protocols::inner;
@@ -64,7 +64,8 @@ const ABOUT_PACKETS: [&str; 3] = [bpf::CALL.name, eclat::CALL.name, eclat::LOAD.
 
 /// What errors call the objects that have a method, and these.
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {
-    let owner = match ENCAP_PARTS.contains(&method) || ANSWER_PARTS.contains(&method) {
+    let of_objects = method != HANDLED && OF_OBJECTS.iter().any(|function| function.name == method);
+    let owner = match ENCAP_PARTS.contains(&method) || ANSWER_PARTS.contains(&method) || of_objects {
         true => DATA.name,
         false if RECORD_PARTS.contains(&method) => HEADER,
         false => find_library(method, &[&DATA, &HTTP])?,

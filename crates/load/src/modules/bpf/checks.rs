@@ -31,7 +31,12 @@ pub fn of_type(value: &str, ty: &str, place: &str) -> String {
     format!("if type({value}) ~= \"{ty}\" then wrong({value}, \"{ty}\", \"{place}\") end ")
 }
 
-/// The same of what is no packet, or nothing else that packets have the type of.
-pub fn packet(value: &str, place: &str) -> String {
-    format!("if type({value}) ~= \"userdata\" then wrong({value}, \"packet\", \"{place}\") end ")
+/// The same of what is no packet, or nothing else that packets have the type of. Of an object of the module `data`, the variable is its packet from there on.
+pub fn packet(variable: &str, place: &str) -> String {
+    let object = format!(
+        "if type({variable}) == \"table\" then {variable} = {variable}[\"\\0packet\"] or {variable} end "
+    );
+    format!(
+        "{object}if type({variable}) ~= \"userdata\" then wrong({variable}, \"packet\", \"{place}\") end "
+    )
 }
