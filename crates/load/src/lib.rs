@@ -8,6 +8,7 @@ mod chains;
 pub mod chunk;
 mod clock;
 mod contents;
+pub mod control;
 mod effort;
 mod error;
 mod files;
@@ -54,6 +55,7 @@ use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 pub use crate::call::CallError;
 pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
+pub use crate::control::ControlModules;
 pub use crate::error::{Failure, LoadError, Refused};
 pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given};
 pub use crate::freeze::Base;
@@ -61,6 +63,7 @@ pub use crate::functions::{OVER, raising};
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
 pub use crate::modules::bpf::CALL_OBJECT;
+pub use crate::modules::constants::fill as constants;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
@@ -91,6 +94,8 @@ pub struct Options {
     pub instruction_limit: u64,
     /// Scripts are written for Lunatik, and find their modules in this folder before their own (there it is `/lib/modules/lua`).
     pub root: Option<PathBuf>,
+    /// Who has modules for processes, which scripts get besides; they need no handlers then, and what they return may be a function that goes on.
+    pub control: Option<Arc<dyn ControlModules>>,
     /// Folders, besides that of each script, in which scripts may read files.
     pub allow_read: Vec<PathBuf>,
     /// What scripts print goes to standard error.
@@ -136,6 +141,7 @@ impl Default for Options {
             memory_limit,
             instruction_limit,
             root: None,
+            control: None,
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
@@ -184,6 +190,8 @@ pub struct Script {
     pub globals: Table,
     /// The numbers of its handlers in the snapshot.
     pub handlers: Range<usize>,
+    /// The function that it has returned, if it has modules for processes: it is to go on as long as the script.
+    pub main: Option<Function>,
 }
 
 impl Loaded {
@@ -333,6 +341,9 @@ fn run_script(
     })?;
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
+    if let Some(control) = &options.control {
+        control.open(runner.lua, &globals.table).map_err(|error| runner.setup_error(error))?;
+    }
     let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
     if runner.options.library.is_some() {
         // Without a choice they are for the programs that the script's handlers are for.
@@ -345,7 +356,8 @@ fn run_script(
         registry.handlers.all.borrow_mut().extend(functions);
     }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
-    if handlers.is_empty() {
+    let main = control::main(options, &returned);
+    if handlers.is_empty() && options.control.is_none() {
         let script = script.to_string_lossy().into_owned();
         return Err(match runner.options.library.is_some() {
             true => LoadError::NoFunction { script },
@@ -353,7 +365,7 @@ fn run_script(
         });
     }
     names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))?;
-    Ok(Script { path: script.to_owned(), globals: globals.table, handlers })
+    Ok(Script { path: script.to_owned(), globals: globals.table, handlers, main })
 }
 
 /// An error with what was noted about the kernel, or about a chain, when it was raised.

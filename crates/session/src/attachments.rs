@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// All programs of a script, attached. Dropping it takes those out of their hooks that are not pinned.
 pub struct Attachments {
-    /// One at least.
+    /// One at least, unless the script is for processes alone.
     links: Vec<Link>,
     /// What was attached to interfaces that are gone, and was said to be.
     gone: Vec<Point>,
@@ -166,6 +166,11 @@ impl Attachments {
     /// Whether programs are in their hooks; none is where what they were attached to is gone.
     pub fn are_attached(&self) -> bool {
         self.links.iter().any(Link::is_attached)
+    }
+
+    /// Whether there were programs, and what they were attached to is gone.
+    pub fn are_gone(&self) -> bool {
+        !self.links.is_empty() && !self.are_attached()
     }
 
     /// Lets go of links that are no longer attached, as long as others are: somebody else has detached them, or their interface is gone. Gives
