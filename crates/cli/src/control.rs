@@ -32,6 +32,10 @@ impl ControlModules for Modules {
         self.0.run_main(lua, name, main);
     }
 
+    fn serve(&self, lua: &Lua) {
+        self.0.serve(lua);
+    }
+
     fn is_busy(&self) -> bool {
         self.0.is_busy()
     }

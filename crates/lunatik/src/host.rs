@@ -3,6 +3,7 @@
 use std::fmt::{self, Debug, Formatter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::arguments;
 use crate::modules::rcu;
 use crate::modules::{MODULES, WRITTEN};
 use crate::runtime::Runtime;
-use crate::state::{self, Local, text};
+use crate::state::{self, Call, Local, text};
 use crate::task::{GRACE, Task};
 
 /// Where lines go to.
@@ -20,6 +21,9 @@ pub type Output = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Puts the constants of the kernel's headers that a module has by that name into a table; says whether there are any.
 pub type Constants = fn(&Lua, &str, &Table) -> mlua::Result<bool>;
+
+/// What is to be done in a state that others have made; `None` is the end.
+struct Calls(Receiver<Option<Call>>);
 
 /// What all states have in common.
 pub struct Host {
@@ -31,7 +35,9 @@ pub struct Host {
     runtimes: Mutex<Vec<Weak<Runtime>>>,
     /// Functions of scripts in states that others have made.
     mains: Mutex<Vec<Arc<Task>>>,
-    /// Such a function is at work.
+    /// What ends the serving of states that others have made.
+    stops: Mutex<Vec<Sender<Option<Call>>>>,
+    /// Such a function is at work, or such a state is served.
     is_busy: AtomicBool,
 }
 
@@ -52,6 +58,7 @@ impl Host {
             environment: Arc::default(),
             runtimes: Mutex::default(),
             mains: Mutex::default(),
+            stops: Mutex::default(),
             is_busy: AtomicBool::new(false),
         })
     }
@@ -96,7 +103,10 @@ impl Host {
     pub fn open(self: &Arc<Host>, lua: &Lua, globals: &Table) -> mlua::Result<()> {
         arguments::prepare(lua)?;
         if lua.app_data_ref::<Local>().is_none() {
-            lua.set_app_data(Local::default());
+            let (calls, called) = channel();
+            self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
+            lua.set_app_data(Local::with(Arc::new(move |call| calls.send(Some(call)).is_ok())));
+            lua.set_app_data(Calls(called));
         }
         let require: Function = globals.get("require")?;
         let package: Table = globals.get("package")?;
@@ -149,7 +159,30 @@ impl Host {
         }
     }
 
-    /// Whether such a function is at work.
+    /// Does what others want of a state that somebody else has made (callbacks of its script) until [`Host::stop`]; returns at once if there can be nothing.
+    pub fn serve(&self, lua: &Lua) {
+        let local = Local::of(lua);
+        local.set_ready();
+        let Some(Calls(called)) = lua.remove_app_data::<Calls>() else { return };
+        let Ok(task) = Task::new("callbacks") else { return };
+        if !local.keeps_any() {
+            return;
+        }
+        self.mains.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&task));
+        self.is_busy.store(true, Ordering::Relaxed);
+        task.run(|| {
+            if let Err(error) = state::watch(lua) {
+                self.warn(&error.to_string());
+            }
+            while let Ok(Some(call)) = called.recv() {
+                call(lua);
+            }
+        });
+        local.end();
+        self.is_busy.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether such a function is at work, or such a state is served.
     pub fn is_busy(&self) -> bool {
         self.is_busy.load(Ordering::Relaxed)
     }
@@ -159,6 +192,10 @@ impl Host {
         let mains = std::mem::take(&mut *self.mains.lock().unwrap_or_else(PoisonError::into_inner));
         let runtimes = std::mem::take(&mut *self.runtimes.lock().unwrap_or_else(PoisonError::into_inner));
         let runtimes: Vec<_> = runtimes.iter().filter_map(Weak::upgrade).collect();
+        for calls in self.stops.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // Who is not there needs no end.
+            let _ = calls.send(None);
+        }
         mains.iter().for_each(|task| task.ask_to_stop());
         runtimes.iter().for_each(|runtime| runtime.ask_to_stop());
         for task in &mains {

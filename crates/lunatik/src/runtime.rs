@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::arguments::{Arguments, Raise};
 use crate::host::Host;
 use crate::share::Shared;
-use crate::state::State;
+use crate::state::{Call, Caller, State};
 use crate::task::{GRACE, Task};
 
 /// What a state is for. All run in processes here; the others cannot have threads.
@@ -41,6 +41,8 @@ enum Order {
     Resume(Vec<Shared>, Option<Arc<Task>>, SyncSender<Result<(), String>>),
     /// Calls what waits, as a task. The runtime stays until then.
     Run(Arc<Task>, Arc<Runtime>),
+    Call(Call),
+    Stop,
 }
 
 /// How often somebody who waits for another state looks whether it is to stop.
@@ -56,11 +58,13 @@ impl Runtime {
         let (orders, taken) = channel();
         let (begun, beginning) = sync_channel(1);
         let (own, by, script) = (Arc::clone(host), Task::current(), script.to_string());
-        let lived = Arc::clone(&life);
+        let (lived, called) = (Arc::clone(&life), orders.clone());
+        let caller: Caller = Arc::new(move |call| called.send(Order::Call(call)).is_ok());
         let live = move || {
             lived.run(|| {
-                let loaded =
-                    lend(by, || State::new(&own).and_then(|mut state| state.load(&script).map(|()| state)));
+                let loaded = lend(by, || {
+                    State::new(&own, caller).and_then(|mut state| state.load(&script).map(|()| state))
+                });
                 match loaded {
                     Ok(state) => {
                         if begun.send(Ok(())).is_ok() {
@@ -136,10 +140,8 @@ impl Runtime {
     /// Ends the state: what runs in it is asked to stop, and ended where it does not. Says whether there was one.
     pub fn stop(&self) -> bool {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if orders.is_none() {
-            return false;
-        }
-        drop(orders);
+        let Some(orders) = orders else { return false };
+        let _ = orders.send(Order::Stop);
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let tasks: Vec<_> = tasks.iter().filter_map(Weak::upgrade).collect();
         tasks.iter().for_each(|task| task.ask_to_stop());
@@ -157,6 +159,15 @@ impl Runtime {
     pub fn ask_to_stop(&self) {
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.iter().filter_map(Weak::upgrade).for_each(|task| task.ask_to_stop());
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        let orders = self.orders.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(orders) = orders {
+            let _ = orders.send(Order::Stop);
+        }
     }
 }
 
@@ -185,6 +196,8 @@ fn serve(mut state: State, orders: &Receiver<Order>, host: &Host) {
                 }
                 drop(runtime);
             }
+            Order::Call(call) => state.with(call),
+            Order::Stop => return,
         }
     }
 }

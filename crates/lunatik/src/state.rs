@@ -1,6 +1,7 @@
 //! A state's own side: its libraries and modules, its script, and what waits in it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,22 +14,73 @@ use crate::modules::{MODULES, WRITTEN};
 use crate::share::Shared;
 use crate::task::Task;
 
+/// Something to be done in a state, on its thread, when nothing else is.
+pub(crate) type Call = Box<dyn FnOnce(&Lua) + Send>;
+
+/// Has something done in a state; says whether the state is there still.
+pub(crate) type Caller = Arc<dyn Fn(Call) -> bool + Send + Sync>;
+
 /// What modules note of the state that they are in. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Local(Rc<Cell<bool>>);
+pub(crate) struct Local(Rc<Notes>);
+
+#[derive(Default)]
+struct Notes {
+    is_ready: Cell<bool>,
+    caller: RefCell<Option<Caller>>,
+    /// Functions of the script that others call, by number.
+    kept: RefCell<BTreeMap<u64, Function>>,
+    last: Cell<u64>,
+}
 
 impl Local {
+    pub fn with(caller: Caller) -> Local {
+        let local = Local::default();
+        local.0.caller.replace(Some(caller));
+        local
+    }
+
     pub fn of(lua: &Lua) -> Local {
         lua.app_data_ref::<Local>().map(|local| local.clone()).unwrap_or_default()
     }
 
     /// Whether its script has been run.
     pub fn is_ready(&self) -> bool {
-        self.0.get()
+        self.0.is_ready.get()
     }
 
     pub fn set_ready(&self) {
-        self.0.set(true);
+        self.0.is_ready.set(true);
+    }
+
+    pub fn caller(&self) -> Option<Caller> {
+        self.0.caller.borrow().clone()
+    }
+
+    /// Keeps a function; gives its number.
+    pub fn keep(&self, function: Function) -> u64 {
+        self.0.last.set(self.0.last.get() + 1);
+        self.0.kept.borrow_mut().insert(self.0.last.get(), function);
+        self.0.last.get()
+    }
+
+    pub fn kept(&self, number: u64) -> Option<Function> {
+        self.0.kept.borrow().get(&number).cloned()
+    }
+
+    pub fn forget(&self, number: u64) {
+        self.0.kept.borrow_mut().remove(&number);
+    }
+
+    /// Whether others may call functions of the script.
+    pub fn keeps_any(&self) -> bool {
+        !self.0.kept.borrow().is_empty()
+    }
+
+    /// Lets go of the functions, which would hold the state that has this.
+    pub fn end(&self) {
+        let kept = self.0.kept.take();
+        drop(kept);
     }
 }
 
@@ -45,8 +97,8 @@ const STEPS: u32 = 10_000;
 
 impl State {
     /// A state with Lunatik's libraries and modules.
-    pub fn new(host: &Arc<Host>) -> Result<State, String> {
-        let lua = new_lua(host).map_err(|error| error.to_string())?;
+    pub fn new(host: &Arc<Host>, caller: Caller) -> Result<State, String> {
+        let lua = new_lua(host, caller).map_err(|error| error.to_string())?;
         Ok(State { lua, host: Arc::clone(host), waiting: Value::Nil })
     }
 
@@ -67,6 +119,11 @@ impl State {
         Ok(())
     }
 
+    /// Does something with the state.
+    pub fn with(&self, call: Call) {
+        call(&self.lua);
+    }
+
     /// Calls what waits; nothing waits then, unless it yields.
     pub fn run(&mut self) -> Result<(), String> {
         let waiting = std::mem::replace(&mut self.waiting, Value::Nil);
@@ -80,6 +137,12 @@ impl State {
     /// Calls a function, or resumes a coroutine; gives the first result, or the coroutine if it yields.
     fn call(&self, called: &Value, objects: Vec<Shared>) -> Result<Value, String> {
         call(&self.lua, called, objects).map_err(|error| error.to_string())?
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        Local::of(&self.lua).end();
     }
 }
 
@@ -101,7 +164,10 @@ pub(crate) fn text(value: &Value) -> String {
         Value::String(text) => text.to_string_lossy(),
         Value::Integer(number) => number.to_string(),
         Value::Number(number) => number.to_string(),
-        Value::Error(error) => error.to_string(),
+        Value::Error(error) => match error.as_ref() {
+            mlua::Error::RuntimeError(message) => message.clone(),
+            error => error.to_string(),
+        },
         _ => format!("(error object is a {} value)", arguments::type_name(value)),
     }
 }
@@ -121,7 +187,7 @@ fn chunk(lua: &Lua, path: &Path) -> Result<Function, String> {
     })
 }
 
-fn new_lua(host: &Arc<Host>) -> mlua::Result<Lua> {
+fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
     let libraries = StdLib::COROUTINE
         | StdLib::TABLE
         | StdLib::IO
@@ -134,7 +200,7 @@ fn new_lua(host: &Arc<Host>) -> mlua::Result<Lua> {
     let lua = unsafe { Lua::unsafe_new_with(libraries, LuaOptions::default()) };
     let globals = lua.globals();
     arguments::prepare(&lua)?;
-    lua.set_app_data(Local::default());
+    lua.set_app_data(Local::with(caller));
     globals.raw_set("_VERSION", "Lua 5.5-kernel")?;
     globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")?;
     globals.raw_set("print", print(&lua, host)?)?;
@@ -169,6 +235,10 @@ pub(crate) fn watch(lua: &Lua) -> mlua::Result<()> {
 
 fn look(lua: &Lua, is_killed: bool) -> mlua::Result<VmState> {
     if !Task::current().is_some_and(|task| task.is_killed()) {
+        if is_killed {
+            // The state is at something else by now.
+            watch(lua)?;
+        }
         return Ok(VmState::Continue);
     }
     if !is_killed {

@@ -7,6 +7,7 @@ pub(crate) mod data;
 pub(crate) mod fifo;
 pub(crate) mod linux;
 pub(crate) mod lunatik;
+pub(crate) mod notifier;
 pub(crate) mod rcu;
 pub(crate) mod signal;
 pub(crate) mod socket;
@@ -25,7 +26,7 @@ pub(crate) struct Module {
     pub open: fn(&Lua, &Arc<Host>) -> mlua::Result<Table>,
 }
 
-pub(crate) const MODULES: [Module; 11] = [
+pub(crate) const MODULES: [Module; 12] = [
     byteorder::MODULE,
     completion::MODULE,
     cpu::MODULE,
@@ -33,6 +34,7 @@ pub(crate) const MODULES: [Module; 11] = [
     fifo::MODULE,
     linux::MODULE,
     lunatik::MODULE,
+    notifier::MODULE,
     rcu::MODULE,
     signal::MODULE,
     socket::MODULE,

@@ -53,6 +53,7 @@ impl Thread {
         let Some(mut control) = self.control(loaded, (connection, netns.clone()), answer) else { return };
         if let Some(modules) = &options.control {
             mains.iter().for_each(|(name, main)| modules.run_main(&lua, name, main));
+            modules.serve(&lua);
         }
         drop((mains, lua));
         let objects = Objects::default();
