@@ -88,6 +88,8 @@ end() {
 start "$WORK/root/services/echo.lua" "$WORK/root"
 [ "$(ask 1337 one 3)" = one ] || die "no echo"
 [ "$(ask 1337 two 3)" = two ] || die "no second echo"
+if "$MOONHOOK" reload it >"$WORK/refused" 2>&1; then die "it is replaced while it runs"; fi
+grep -q MH0037 "$WORK/refused" || die "nothing says why it is not replaced: $(cat "$WORK/refused")"
 "$MOONHOOK" list | grep -q '^it ' || die "it is not listed"
 end
 grep -qx "clients	2" "$OUT" || die "the count is not shared: $(cat "$OUT")"
