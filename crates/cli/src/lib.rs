@@ -11,6 +11,7 @@ mod bench;
 mod build;
 mod check;
 mod clock;
+mod control;
 mod cpu;
 mod doctor;
 mod dump;

@@ -1,7 +1,7 @@
 //! What a person can choose about the program: the options that several subcommands share.
 
 use crate::packages::PackageOptions;
-use crate::{hook, verdict};
+use crate::{control, hook, verdict};
 use moonhook_engine::{BUDGET, Form, MEMORY, RunningKernel, Settings};
 use moonhook_hook::{Hook, OnError};
 use moonhook_load::At;
@@ -32,6 +32,9 @@ pub struct ScriptOptions {
     /// The scripts are written for Lunatik: this is where their modules are, there /lib/modules/lua
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+    /// Scripts may do what Lunatik's do outside of packets: states on threads of their own, sockets, devices and the like. They are not in a sandbox then, and need no handlers
+    #[arg(long, requires = "root")]
+    control: bool,
     /// A folder in which scripts may read files, besides their own; can be given several times
     #[arg(long, value_name = "DIR")]
     allow_read: Vec<PathBuf>,
@@ -125,6 +128,11 @@ impl ScriptOptions {
             root: self.root.as_deref().map(absolute),
             // Objects and replayed frames know of no process.
             at: Some(At::Link),
+            control: self
+                .root
+                .as_deref()
+                .filter(|_| self.control)
+                .map(|root| control::modules(&absolute(root))),
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,

@@ -50,6 +50,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("emit", &["btf", "diagnostic", "hook", "ir", "schema"]),
     ("install", &["btf", "diagnostic", "hook"]),
     ("queue", &["diagnostic", "hook"]),
+    ("lunatik", &[]),
     ("packages", &["btf", "diagnostic", "link", "replace"]),
     // What is around them.
     ("capture", &["diagnostic", "replace"]),

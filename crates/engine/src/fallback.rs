@@ -149,7 +149,9 @@ where
         let (module, object, accepted) = outcome?;
         self.timings.sum();
         let choice = Choice { form: attempt.form, reason: None };
-        let points = self.snapshot.points().to_vec();
+        // A script for processes may have nothing for the kernel.
+        let is_for_processes = self.settings.load.control.is_some() && self.snapshot.handlers.is_empty();
+        let points = if is_for_processes { Vec::new() } else { self.snapshot.points().to_vec() };
         let receivers = self.snapshot.receivers.clone();
         let compiled = Compiled { module, object, points, receivers, attempt, choice, timings: self.timings };
         Ok((compiled, accepted))

@@ -1,5 +1,6 @@
 //! What can go wrong at load time, and how a person is told.
 
+use crate::control;
 use crate::obstacle::Obstacle;
 use moonhook_diagnostic::{Diagnostic, Place};
 
@@ -171,6 +172,9 @@ impl LoadError {
             }
             LoadError::Instructions { .. } => "look for an endless loop, or raise the limit with `--load-steps`".into(),
             LoadError::Memory { .. } => "look for a table or string that grows, or raise the limit with `--load-memory`".into(),
+            LoadError::Module(failure) if control::is_for_processes(&failure.message) => {
+                "that is a module of Lunatik's for processes: run the script with `--root DIR --control`".into()
+            }
             LoadError::Module(_) => {
                 "modules are found in the script's folder (`a.b` is a/b.lua or a/b/init.lua) and in Moonhook's library"
                     .into()

@@ -8,6 +8,7 @@ mod chains;
 pub mod chunk;
 mod clock;
 mod contents;
+pub mod control;
 mod effort;
 mod error;
 mod files;
@@ -54,6 +55,7 @@ use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 pub use crate::call::CallError;
 pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
+pub use crate::control::ControlModules;
 pub use crate::error::{Failure, LoadError, Refused};
 pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given};
 pub use crate::freeze::Base;
@@ -62,6 +64,7 @@ pub use crate::kernel::{Kernel, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
 pub use crate::lunatik::{At, Need, Queued, QueuedPlace};
 pub use crate::modules::bpf::CALL_OBJECT;
+pub use crate::modules::constants::fill as constants;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
 pub use crate::modules::flow::{CALL_FUNCTION, FUNCTION_FAILED};
 pub use crate::modules::updates::EVENT as UPDATE_EVENT;
@@ -95,6 +98,8 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// Where handlers of netfilter run that are written for Lunatik: in the kernel if that has all they need.
     pub at: Option<At>,
+    /// Who has modules for processes, which scripts get besides; they need no handlers then, and what they return may be a function that goes on.
+    pub control: Option<Arc<dyn ControlModules>>,
     /// Folders, besides that of each script, in which scripts may read files.
     pub allow_read: Vec<PathBuf>,
     /// What scripts print goes to standard error.
@@ -141,6 +146,7 @@ impl Default for Options {
             instruction_limit,
             root: None,
             at: None,
+            control: None,
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
@@ -191,6 +197,8 @@ pub struct Script {
     pub globals: Table,
     /// The numbers of its handlers in the snapshot.
     pub handlers: Range<usize>,
+    /// The function that it has returned, if it has modules for processes: it is to go on as long as the script.
+    pub main: Option<Function>,
 }
 
 impl Loaded {
@@ -347,6 +355,9 @@ fn run_script(
     })?;
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
+    if let Some(control) = &options.control {
+        control.open(runner.lua, &globals.table).map_err(|error| runner.setup_error(error))?;
+    }
     let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
     if runner.options.library.is_some() {
         // Without a choice they are for the programs that the script's handlers are for.
@@ -365,7 +376,8 @@ fn run_script(
             .map_err(|error| runner.setup_error(error))?;
     }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
-    if handlers.is_empty() {
+    let main = control::main(options, &returned);
+    if handlers.is_empty() && options.control.is_none() {
         let script = script.to_string_lossy().into_owned();
         return Err(match runner.options.library.is_some() {
             true => LoadError::NoFunction { script },
@@ -373,7 +385,7 @@ fn run_script(
         });
     }
     names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))?;
-    Ok(Script { path: script.to_owned(), globals: globals.table, handlers })
+    Ok(Script { path: script.to_owned(), globals: globals.table, handlers, main })
 }
 
 /// An error with what was noted about the kernel, or about a chain, when it was raised.

@@ -168,6 +168,11 @@ impl Attachments {
         self.links.is_empty() || self.links.iter().any(Link::is_attached)
     }
 
+    /// Whether there were programs, and what they were attached to is gone.
+    pub fn are_gone(&self) -> bool {
+        !self.are_attached()
+    }
+
     /// Lets go of links that are no longer attached, as long as others are: somebody else has detached them, or their interface is gone. Gives
     /// what is to be said of each.
     pub fn take_lost(&mut self, netns: Option<&str>) -> Vec<String> {

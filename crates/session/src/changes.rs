@@ -90,6 +90,9 @@ impl Session {
     }
 
     fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Option<JoinHandle<()>>), SessionError> {
+        if self.settings.load.control.is_some() && !matches!(wanted, Wanted::List { .. }) {
+            return Err(SessionError::ForProcesses);
+        }
         let mut options = None;
         let (scripts, allow_read, contents, entries) = match wanted {
             Wanted::List { table, list, entries } => {

@@ -48,6 +48,8 @@ pub enum SessionError {
     /// Who is told what happens cannot be told.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
+    #[error("a script for processes is not replaced while it runs")]
+    ForProcesses,
     #[error("the thread of the Lua state is gone")]
     LuaGone,
     /// An assumption of ours was wrong.
@@ -111,6 +113,10 @@ impl SessionError {
             ),
             SessionError::Gone { .. } => ("MH0007", "start again when it is back"),
             SessionError::Output(_) => ("MH0008", "check where standard output leads"),
+            SessionError::ForProcesses => (
+                "MH0037",
+                "end it with `moonhook stop NAME`, then run it again: what it holds (ports, threads) is free then",
+            ),
             SessionError::LuaGone => ("MH0018", BUG),
             SessionError::Panicked { .. } => ("MH0022", BUG),
         };
@@ -123,7 +129,9 @@ impl SessionError {
             SessionError::Load(error) => load_exit(error),
             SessionError::Engine(error) => engine_exit(error),
             SessionError::NoDatum(_) | SessionError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
-            SessionError::NoList { .. } | SessionError::OfMap { .. } => Exit::Refused,
+            SessionError::NoList { .. } | SessionError::OfMap { .. } | SessionError::ForProcesses => {
+                Exit::Refused
+            }
             SessionError::Entry { error, .. } => error.exit(),
             SessionError::Record(_) | SessionError::LuaGone | SessionError::Panicked { .. } => Exit::Bug,
             SessionError::Daemon(_)

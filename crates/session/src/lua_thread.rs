@@ -324,6 +324,12 @@ impl LuaThread {
         self.thread.take_if(|thread| thread.is_finished()).map_or(Ok(()), threads::join)
     }
 
+    /// Lets go of it, and gives what says whether it has ended.
+    pub fn let_go(self) -> impl Fn() -> bool {
+        let thread = self.thread;
+        move || thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }

@@ -37,6 +37,9 @@ const NAP: Duration = Duration::from_millis(100);
 /// How long events are still shown of a program that goes on without this process.
 const LAST_EVENTS: Duration = Duration::from_millis(500);
 
+/// How long what a script does at its very end (`__gc`) is waited for.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// A script that is attached.
 pub struct Session {
     pub(crate) options: Options,
@@ -90,6 +93,9 @@ impl Session {
     pub fn run(mut self, stop: &AtomicBool) -> Result<(), SessionError> {
         let watched = self.watch(stop);
         let watched = watched.and_then(|()| self.look_at_peers(&self.counters()?));
+        if let Some(control) = &self.settings.load.control {
+            control.stop();
+        }
         // First no more events come in, then those that are there are shown.
         self.queues.end();
         let detached = self.detach();
@@ -142,7 +148,7 @@ impl Session {
                     self.complain(complaint)?;
                 }
                 self.frames.follow(self.attachments.links(), &self.inbox)?;
-                if !self.attachments.are_attached() {
+                if self.attachments.are_gone() {
                     let kind = self.attachments.kind_of_place();
                     return Err(SessionError::Gone { kind, name: self.attachments.place() });
                 }
@@ -299,6 +305,9 @@ impl Session {
             result = result.and(installed.join());
         }
         result = result.and(self.frames.join());
+        if self.settings.load.control.is_some() {
+            self.control.close(LAST_WORDS);
+        }
         let counters = self.counters()?;
         result.and(self.audience.counters(&counters, true))
     }

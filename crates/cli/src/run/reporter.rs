@@ -96,6 +96,7 @@ fn where_attached(attachments: &Attachments, requested: RequestedMode, taken_ove
         (None, _) => link.point().to_string(),
     };
     match (attachments.links(), attachments.mode()) {
+        ([], _) => String::new(),
         ([_], Some(mode)) => format!(" in {mode} mode ({why})"),
         (links, _) => format!(" at {}", links.iter().map(hook).collect::<Vec<_>>().join(", ")),
     }
@@ -151,7 +152,8 @@ impl Audience for Reporter {
                 _ => where_attached(attachments, requested, taken_over.is_some()),
             };
             let to = interface.map(|names| format!(" to {names}")).unwrap_or_default();
-            writeln!(self.text, "attached {}{to}{place}, as '{name}'", scripts.join(" "))?;
+            let does = if attachments.links().is_empty() { "running" } else { "attached" };
+            writeln!(self.text, "{does} {}{to}{place}, as '{name}'", scripts.join(" "))?;
             for peer in peers {
                 writeln!(self.text, "{}", peer_text(peer))?;
             }

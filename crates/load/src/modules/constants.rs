@@ -14,7 +14,7 @@ const LAYOUTS: &str = include_str!("layouts.txt");
 ///
 /// # Errors
 /// There is no memory.
-pub(crate) fn fill(lua: &Lua, name: &str, table: &Table) -> mlua::Result<bool> {
+pub fn fill(lua: &Lua, name: &str, table: &Table) -> mlua::Result<bool> {
     let mut is_one = false;
     for line in CONSTANTS.lines() {
         let mut words = line.split(' ');

@@ -148,13 +148,18 @@ impl ControlCode {
         if let State::Waiting(until) = self.state {
             return Some(until);
         }
-        let is_idle = matches!(self.state, State::Idle) && self.thread.is_some() && !self.is_held;
+        let is_idle =
+            matches!(self.state, State::Idle) && self.thread.is_some() && !self.is_held && !self.is_taken();
         is_idle.then(|| self.due.map_or(soon, |due| due.min(soon)))
     }
 
     /// Whether messages of handlers may come: they are shown in the order in which they came, with what control code says of them in
     /// between.
     pub fn takes_messages(&self) -> bool {
+        // A function that goes on as long as the script does not stop them.
+        if self.is_taken() {
+            return true;
+        }
         matches!(self.state, State::Idle) && !self.is_held
     }
 
@@ -163,8 +168,19 @@ impl ControlCode {
         self.is_held = is_held;
     }
 
+    /// Whether its thread is at a function that goes on as long as the script, and does nothing else.
+    fn is_taken(&self) -> bool {
+        self.sources.options.control.as_ref().is_some_and(|control| control.is_busy())
+    }
+
     /// Gives it what waits or is due.
     pub fn feed(&mut self) -> Result<(), SessionError> {
+        if self.is_taken() {
+            for (job, reply) in self.waiting.drain(..) {
+                reply.send(unfinished(is_flow(&job), TAKEN));
+            }
+            return Ok(());
+        }
         if matches!(self.state, State::Waiting(until) if until <= Instant::now()) {
             self.state = State::Idle;
         }
@@ -193,7 +209,10 @@ impl ControlCode {
 
     /// Whether somebody is to be called for this event.
     fn hears(&self, event: &[u8]) -> bool {
-        matches!(self.state, State::Idle) && self.thread.is_some() && self.listened_to.contains(event)
+        matches!(self.state, State::Idle)
+            && !self.is_taken()
+            && self.thread.is_some()
+            && self.listened_to.contains(event)
     }
 
     /// Has those called who listen to the events among these messages.
@@ -256,6 +275,16 @@ impl ControlCode {
         self.thread.as_mut().is_some_and(|thread| thread.exceeds(limit))
     }
 
+    /// Lets go of the thread, and waits for its end.
+    pub fn close(&mut self, time: Duration) {
+        let Some(thread) = self.thread.take() else { return };
+        let deadline = Instant::now() + time;
+        let is_over = thread.let_go();
+        while !is_over() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// There will be no answers any more: those who wait are told so when this lets go of their requests.
     pub fn end(&mut self) {
         self.waiting.clear();
@@ -270,6 +299,8 @@ pub struct RetiredControl {
     thread: LuaThread,
     reply: Option<Reply>,
 }
+
+const TAKEN: &str = "the script's own function is at work, and control code waits for its end";
 
 const LEFT_OFF: &str = "control code is left off until a reload";
 

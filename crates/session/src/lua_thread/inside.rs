@@ -6,6 +6,7 @@ use super::{CatchUp, Done, FlowOrder, Job, LuaId, Order, Prepared, Reports, Sour
 use crate::announce::remark;
 use crate::inbox::Inbox;
 use crate::{Busy, SessionError};
+use mlua::Function;
 use moonhook_control::{Connection, Control, ControlError, Options, Report};
 use moonhook_daemon::{Answer, Executed, Failure, FlowChanged};
 use moonhook_diagnostic::Exit;
@@ -50,7 +51,14 @@ impl Thread {
         self.tell(Told::Loaded(Ok(Box::new(prepared))));
         // Whoever has loaded may find that nothing is to become of it.
         let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
+        let mains = mains(&mut loaded);
+        let lua = loaded.lua.clone();
         let Some(mut control) = self.control(loaded, (connection, netns.clone()), answer) else { return };
+        if let Some(modules) = &options.control {
+            mains.iter().for_each(|(name, main)| modules.run_main(&lua, name, main));
+            modules.serve(&lua);
+        }
+        drop((mains, lua));
         let objects = Objects::default();
         while let Ok(order) = orders.recv() {
             match order {
@@ -140,6 +148,16 @@ impl Thread {
     fn tell(&self, told: Told) {
         self.inbox.tell(self.id, told);
     }
+}
+
+/// Functions that go on as long as the scripts, with their names.
+fn mains(loaded: &mut Loaded) -> Vec<(String, Function)> {
+    let scripts = loaded.scripts.iter_mut();
+    let named = scripts.filter_map(|script| {
+        let name = script.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Some((name, script.main.take()?))
+    });
+    named.collect()
 }
 
 /// What control code prints and its errors look like those of handlers.

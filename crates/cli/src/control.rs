@@ -1,0 +1,46 @@
+//! `--control`: Lunatik's modules for processes, for the load stage and the session.
+
+use mlua::{Function, Lua, Table};
+use moonhook_load::ControlModules;
+use moonhook_lunatik::Host;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Modules(Arc<Host>);
+
+/// The modules for scripts whose folder that is. Lines go to standard output as soon as they are printed, errors of threads to standard error.
+pub fn modules(root: &Path) -> Arc<dyn ControlModules> {
+    let output = |line: &[u8]| write_line(&mut std::io::stdout().lock(), line);
+    let warnings = |line: &[u8]| write_line(&mut std::io::stderr().lock(), line);
+    let (output, warnings) = (Box::new(output), Box::new(warnings));
+    Arc::new(Modules(Host::new(root.to_path_buf(), moonhook_load::constants, output, warnings)))
+}
+
+/// Nobody is left to be told where that fails.
+fn write_line(stream: &mut dyn Write, line: &[u8]) {
+    let _ = stream.write_all(&[line, b"\n"].concat()).and_then(|()| stream.flush());
+}
+
+impl ControlModules for Modules {
+    fn open(&self, lua: &Lua, globals: &Table) -> mlua::Result<()> {
+        self.0.open(lua, globals)
+    }
+
+    fn run_main(&self, lua: &Lua, name: &str, main: &Function) {
+        self.0.run_main(lua, name, main);
+    }
+
+    fn serve(&self, lua: &Lua) {
+        self.0.serve(lua);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.0.is_busy()
+    }
+
+    fn stop(&self) {
+        self.0.stop();
+    }
+}

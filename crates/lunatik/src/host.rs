@@ -1,0 +1,213 @@
+//! What all states have in common: a "kernel" of Lunatik.
+
+use std::fmt::{self, Debug, Formatter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use mlua::{Function, Lua, Table, Value};
+
+use crate::arguments;
+use crate::modules::rcu;
+use crate::modules::{MODULES, WRITTEN};
+use crate::runtime::Runtime;
+use crate::state::{self, Call, Local, text};
+use crate::task::{GRACE, Task};
+
+/// Where lines go to.
+pub type Output = Box<dyn Fn(&[u8]) + Send + Sync>;
+
+/// Puts the constants of the kernel's headers that a module has by that name into a table; says whether there are any.
+pub type Constants = fn(&Lua, &str, &Table) -> mlua::Result<bool>;
+
+/// What is to be done in a state that others have made; `None` is the end.
+struct Calls(Receiver<Option<Call>>);
+
+/// What all states have in common.
+pub struct Host {
+    root: PathBuf,
+    constants: Constants,
+    output: Output,
+    warnings: Output,
+    environment: Arc<rcu::Table>,
+    runtimes: Mutex<Vec<Weak<Runtime>>>,
+    /// Functions of scripts in states that others have made.
+    mains: Mutex<Vec<Arc<Task>>>,
+    /// What ends the serving of states that others have made.
+    stops: Mutex<Vec<Sender<Option<Call>>>>,
+    /// Such a function is at work, or such a state is served.
+    is_busy: AtomicBool,
+}
+
+impl Debug for Host {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Scripts and modules are in `root`. `output` gets what scripts print, `warnings` errors of threads.
+    pub fn new(root: PathBuf, constants: Constants, output: Output, warnings: Output) -> Arc<Host> {
+        Arc::new(Host {
+            root,
+            constants,
+            output,
+            warnings,
+            environment: Arc::default(),
+            runtimes: Mutex::default(),
+            mains: Mutex::default(),
+            stops: Mutex::default(),
+            is_busy: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn environment(&self) -> &Arc<rcu::Table> {
+        &self.environment
+    }
+
+    pub(crate) fn print(&self, line: &[u8]) {
+        (self.output)(line);
+    }
+
+    pub(crate) fn warn(&self, line: &str) {
+        (self.warnings)(line.as_bytes());
+    }
+
+    pub(crate) fn add(&self, runtime: &Arc<Runtime>) {
+        let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        runtimes.retain(|runtime| runtime.strong_count() > 0);
+        runtimes.push(Arc::downgrade(runtime));
+    }
+
+    /// The module of constants of that name, if there is one.
+    pub(crate) fn constants(&self, lua: &Lua, name: &str) -> mlua::Result<Option<Table>> {
+        let table = lua.create_table()?;
+        Ok((self.constants)(lua, name, &table)?.then_some(table))
+    }
+
+    pub(crate) fn fill(&self, lua: &Lua, name: &str, table: &Table) -> mlua::Result<()> {
+        (self.constants)(lua, name, table).map(drop)
+    }
+
+    /// Puts the modules into a state that somebody else has made, with these global variables. Modules that are there already get what they lack;
+    /// those of objects that states share take their places.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn open(self: &Arc<Host>, lua: &Lua, globals: &Table) -> mlua::Result<()> {
+        arguments::prepare(lua)?;
+        if lua.app_data_ref::<Local>().is_none() {
+            let (calls, called) = channel();
+            self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
+            lua.set_app_data(Local::with(Arc::new(move |call| calls.send(Some(call)).is_ok())));
+            lua.set_app_data(Calls(called));
+        }
+        let require: Function = globals.get("require")?;
+        let package: Table = globals.get("package")?;
+        let (loaded, preload): (Table, Table) = (package.get("loaded")?, package.get("preload")?);
+        for module in MODULES {
+            let table = (module.open)(lua, self)?;
+            let there = require.call::<Table>(module.name).ok();
+            let table = match there {
+                Some(there) if !matches!(module.name, "rcu" | "data") => {
+                    for pair in table.pairs::<Value, Value>() {
+                        let (name, value) = pair?;
+                        if there.raw_get::<Value>(&name)?.is_nil() {
+                            there.raw_set(name, value)?;
+                        }
+                    }
+                    there
+                }
+                _ => table,
+            };
+            loaded.raw_set(module.name, table)?;
+        }
+        for (name, text) in WRITTEN {
+            let chunk = lua.load(text).set_name(format!("={name}")).set_environment(globals.clone());
+            preload.raw_set(name, chunk.into_function()?)?;
+        }
+        globals.raw_set("print", state::print(lua, self)?)?;
+        globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")
+    }
+
+    /// Runs what a script has returned in a state that somebody else has made, as a thread of Lunatik's: until it ends or [`Host::stop`]. What it
+    /// raises goes to the warnings.
+    pub fn run_main(&self, lua: &Lua, name: &str, main: &Function) {
+        let task = match Task::new(name) {
+            Ok(task) => task,
+            Err(error) => return self.warn(&format!("[{name}] failed to create a new thread ({error})")),
+        };
+        Local::of(lua).set_ready();
+        self.mains.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&task));
+        self.is_busy.store(true, Ordering::Relaxed);
+        let outcome = task.run(|| {
+            state::watch(lua)?;
+            let pcall: Function = lua.globals().get("pcall")?;
+            pcall.call::<(bool, Value)>(main)
+        });
+        self.is_busy.store(false, Ordering::Relaxed);
+        match outcome {
+            Ok((true, _)) => {}
+            Ok((false, error)) => self.warn(&format!("[{name}] {}", text(&error))),
+            Err(error) => self.warn(&format!("[{name}] {error}")),
+        }
+    }
+
+    /// Does what others want of a state that somebody else has made (callbacks of its script) until [`Host::stop`]; returns at once if there can be nothing.
+    pub fn serve(&self, lua: &Lua) {
+        let local = Local::of(lua);
+        local.set_ready();
+        let Some(Calls(called)) = lua.remove_app_data::<Calls>() else { return };
+        let Ok(task) = Task::new("callbacks") else { return };
+        if !local.keeps_any() {
+            return;
+        }
+        self.mains.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&task));
+        self.is_busy.store(true, Ordering::Relaxed);
+        task.run(|| {
+            if let Err(error) = state::watch(lua) {
+                self.warn(&error.to_string());
+            }
+            while let Ok(Some(call)) = called.recv() {
+                call(lua);
+            }
+        });
+        local.end();
+        self.is_busy.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether such a function is at work, or such a state is served.
+    pub fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
+    }
+
+    /// Ends all threads and states: they are asked to stop, and ended where they go on. Returns within two seconds or so.
+    pub fn stop(&self) {
+        let mains = std::mem::take(&mut *self.mains.lock().unwrap_or_else(PoisonError::into_inner));
+        let runtimes = std::mem::take(&mut *self.runtimes.lock().unwrap_or_else(PoisonError::into_inner));
+        let runtimes: Vec<_> = runtimes.iter().filter_map(Weak::upgrade).collect();
+        for calls in self.stops.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // Who is not there needs no end.
+            let _ = calls.send(None);
+        }
+        mains.iter().for_each(|task| task.ask_to_stop());
+        runtimes.iter().for_each(|runtime| runtime.ask_to_stop());
+        for task in &mains {
+            if !task.wait(GRACE) {
+                task.kill();
+                self.warn(&format!("[{}] went on after it was to stop, and was ended", task.name));
+                task.wait(Duration::from_millis(300));
+            }
+        }
+        for runtime in &runtimes {
+            runtime.stop();
+        }
+        self.environment.clear();
+    }
+}

@@ -1,0 +1,17 @@
+//! Lunatik's modules for processes (luainkernel/lunatik 4.4), in real Lua: states on threads of their own, objects that they share, sockets, time.
+//!
+//! A [`Host`] is one "kernel" of Lunatik: the folder its scripts are in, the table that all states have in common (`lunatik._ENV`), and the states
+//! themselves, which [`Host::stop`] ends. [`Host::open`] puts the modules into a state that somebody else has made. Knows nothing of packets' programs.
+
+mod arguments;
+mod class;
+mod host;
+mod modules;
+mod runtime;
+mod share;
+mod state;
+mod system;
+mod task;
+mod wait;
+
+pub use host::{Constants, Host, Output};

@@ -1,0 +1,119 @@
+//! `rcu`: tables that states share (Lunatik's `lib/luarcu.c`). Keys are strings; values are objects, booleans and integers, and nil removes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mlua::{IntoLua, Lua, Value};
+
+use super::{Module, add};
+use crate::arguments::{Arguments, Counts, Raise};
+use crate::class::{Class, Methods, Object};
+use crate::host::Host;
+use crate::share::{SINGLE, Shared};
+
+pub(crate) const MODULE: Module = Module { name: "rcu", open };
+
+/// Longer keys are refused, as there is no memory for them in Lunatik (`LUARCU_MAXKEY`).
+const LONGEST_KEY: usize = 255;
+
+#[derive(Clone)]
+pub(crate) enum Kept {
+    Boolean(bool),
+    Integer(i64),
+    Object(Shared),
+}
+
+impl IntoLua for Kept {
+    fn into_lua(self, lua: &Lua) -> mlua::Result<Value> {
+        match self {
+            Kept::Boolean(value) => Ok(Value::Boolean(value)),
+            Kept::Integer(value) => Ok(Value::Integer(value)),
+            Kept::Object(object) => object.into_lua(lua),
+        }
+    }
+}
+
+/// A table; all handles see the same.
+#[derive(Default)]
+pub(crate) struct Table(Mutex<BTreeMap<Vec<u8>, Kept>>);
+
+impl Table {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes out all values. What they are may end by that.
+    pub fn clear(&self) {
+        let values = std::mem::take(&mut *self.lock());
+        drop(values);
+    }
+}
+
+fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<mlua::Table> {
+    let module = lua.create_table()?;
+    add(lua, &module, "table", |_, arguments| {
+        arguments.integer_or(1, 0)?;
+        Ok(Object(Arc::new(Table::default())))
+    })?;
+    // `rcu.map` goes over what was there when it began; it is in Lua, whose errors then are the script's own.
+    let entries = crate::arguments::function(lua, ("map", Counts::All), |lua, arguments| {
+        let table = arguments.object::<Object<Table>>(1, "rcu")?;
+        arguments.function(2)?;
+        let (keys, values) = (lua.create_table()?, lua.create_table()?);
+        let entries = table.lock().clone();
+        for (key, value) in entries {
+            keys.raw_push(lua.create_string(key)?)?;
+            values.raw_push(value)?;
+        }
+        Ok((keys, values))
+    })?;
+    let map: mlua::Function = lua
+        .load("local entries = ... return function(...) local keys, values = entries(...) local _, f = ... for i = 1, #keys do f(keys[i], values[i]) end end")
+        .set_name("=moonhook")
+        .call(entries)?;
+    module.raw_set("map", map)?;
+    Ok(module)
+}
+
+/// The value at this argument; `None` is nil.
+fn kept(arguments: &Arguments, number: usize) -> Result<Option<Kept>, Raise> {
+    Ok(Some(match arguments.value(number) {
+        Value::Nil => return Ok(None),
+        Value::Boolean(value) => Kept::Boolean(value),
+        Value::Integer(value) => Kept::Integer(value),
+        Value::Number(_) => Kept::Integer(arguments.integer(number).unwrap_or(0)),
+        value => match Shared::of(&value) {
+            Some(object) if object.is_single() => return Err(arguments.error(number, SINGLE)),
+            Some(object) => Kept::Object(object),
+            None => return Err(arguments.error(number, "unsupported type")),
+        },
+    }))
+}
+
+impl Class for Table {
+    const NAME: &'static str = "rcu";
+    const COUNTS: Counts = Counts::BehindObject;
+    const META: &'static [&'static str] = &["__index", "__newindex"];
+
+    fn metatable(lua: &Lua) -> mlua::Result<mlua::Table> {
+        let methods = Methods::<Table>::new(lua)?;
+        methods.add("__index", |_, table, arguments| {
+            let key = arguments.bytes(2)?;
+            let value = table.lock().get(&key).cloned();
+            Ok(value)
+        })?;
+        methods.add("__newindex", |_, table, arguments| {
+            let key = arguments.bytes(2)?;
+            let value = kept(arguments, 3)?;
+            let before = match value {
+                Some(_) if key.len() > LONGEST_KEY => return Err(Raise::At("not enough memory".to_string())),
+                Some(value) => table.lock().insert(key, value),
+                None => table.lock().remove(&key),
+            };
+            // Outside the lock: an object may end with it.
+            drop(before);
+            Ok(())
+        })?;
+        Ok(methods.table)
+    }
+}

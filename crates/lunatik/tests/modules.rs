@@ -1,0 +1,275 @@
+//! Each module in real Lua, with the texts of its errors.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use mlua::{Function, Lua, LuaOptions, StdLib, Table};
+use moonhook_lunatik::Host;
+
+/// Constants that the modules need of the kernel's headers.
+fn constants(lua: &Lua, name: &str, table: &Table) -> mlua::Result<bool> {
+    let text = match name {
+        "linux.socket" => {
+            "return {af = {UNIX = 1, INET = 2, PACKET = 17}, sock = {STREAM = 1, DGRAM = 2, RAW = 3, NONBLOCK = 2048}, ipproto = {TCP = 6, UDP = 17}}"
+        }
+        "linux.eth" => "return {ALL = 3}",
+        _ => return Ok(false),
+    };
+    for pair in lua.load(text).eval::<Table>()?.pairs::<String, mlua::Value>() {
+        let (key, value) = pair?;
+        table.raw_set(key, value)?;
+    }
+    Ok(true)
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    host: Arc<Host>,
+    lua: Lua,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let output = || -> moonhook_lunatik::Output {
+            let lines = Arc::clone(&lines);
+            Box::new(move |line| lines.lock().unwrap().push(String::from_utf8_lossy(line).into_owned()))
+        };
+        let host = Host::new(folder.path().to_path_buf(), constants, output(), output());
+        // SAFETY: what these tests run keeps to Lua.
+        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) };
+        for name in ["linux.socket", "linux.eth"] {
+            let find = lua
+                .create_function(move |lua, ()| {
+                    let table = lua.create_table()?;
+                    constants(lua, name, &table)?;
+                    Ok(table)
+                })
+                .unwrap();
+            let preload: Table = lua.load("return package.preload").eval().unwrap();
+            preload.set(name, find).unwrap();
+        }
+        host.open(&lua, &lua.globals()).unwrap();
+        Place { folder, host, lua, lines }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    /// Runs code as a script's own function.
+    fn run(&self, code: &str) -> Vec<String> {
+        let main: Function = self.lua.load(code).set_name("=test").into_function().unwrap();
+        self.host.run_main(&self.lua, "test", &main);
+        std::mem::take(&mut *self.lines.lock().unwrap())
+    }
+
+    /// The error of code.
+    fn error(&self, code: &str) -> String {
+        self.lua.globals().set("code", code).unwrap();
+        let lines = self.run("print(select(2, pcall(load(code, '=test'))))");
+        lines.join("\n")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.host.stop();
+    }
+}
+
+#[test]
+fn data_is_read_and_written_within_its_bounds() {
+    let place = Place::new();
+    let lines = place.run(
+        "local d = require('data').new(8)
+         d:setuint16(0, 0x1234) d:setstring(2, 'abc') d:setnumber(0, -1)
+         print(#d, d:getint32(0), d:getuint32(0), d:getbyte(7))
+         d:setstring(0, 'abcdefgh') print(d, d:getstring(2, 3), d:getstring(6))
+         d:resize(3) print(#d, tostring(d))",
+    );
+    assert_eq!(lines, ["8\t-1\t4294967295\t255", "abcdefgh\tcde\tgh", "3\tabc"]);
+    let new = "local d = require('data').new(4) ";
+    for (code, expected) in [
+        ("d:getint32(1)", "test:1: bad argument #2 to 'getint32' (out of bounds)"),
+        ("d:getstring(4)", "test:1: bad argument #2 to 'getstring' (out of bounds)"),
+        ("d:setbyte('x', {})", "test:1: bad argument #2 to 'setbyte' (number expected, got string)"),
+        ("d:setbyte(9, {})", "test:1: bad argument #2 to 'setbyte' (out of bounds)"),
+        ("d:setbyte(0, {})", "test:1: bad argument #3 to 'setbyte' (number expected, got table)"),
+        ("d:setstring(0, '')", "test:1: bad argument #2 to 'setstring' (out of bounds)"),
+        ("require('data').new(1, 'both')", "test:1: bad argument #2 to 'new' (invalid option 'both')"),
+        ("d.getbyte(1, 2)", "test:1: bad argument #1 to 'getbyte' (data expected, got number)"),
+        ("require('data').new(-1)", "not enough memory"),
+    ] {
+        assert_eq!(place.error(&format!("{new}{code}")), expected, "{code}");
+    }
+}
+
+#[test]
+fn fifos_completions_and_mailboxes() {
+    let place = Place::new();
+    let lines = place.run(
+        "local fifo = require('fifo').new(5) fifo:push('abcdefgh') print(fifo:pop(3)) print(fifo:pop(9)) print(fifo:pop(1))
+         local c = require('completion').new() print(c:wait(10)) c:complete() print(c:wait(10))
+         local mailbox = require('mailbox') local inbox = mailbox.inbox(64)
+         local outbox = mailbox.outbox(inbox.queue, inbox.event) outbox:send('hello') print(inbox:receive(10))",
+    );
+    assert_eq!(lines, ["abc\t3", "defgh\t5", "\t0", "nil\ttimeout", "true\tnil", "hello\t5"]);
+    for (code, expected) in [
+        ("require('fifo').new(4):push('abcde')", "test:1: bad argument #2 to 'push' (not enough space)"),
+        ("require('fifo').new(1)", "test:1: failed to allocate kfifo (-22)"),
+        (
+            "local f = require('fifo').new(4) f:close() f:pop(1)",
+            "test:1: bad argument #1 to 'pop' (null pointer dereference)",
+        ),
+        ("require('mailbox').inbox(8):send('x')", "mailbox:16: receive-only mailbox"),
+    ] {
+        assert_eq!(place.error(code), expected, "{code}");
+    }
+}
+
+#[test]
+fn tables_are_shared_with_other_states() {
+    let place = Place::new();
+    place.write(
+        "other.lua",
+        "return function(t, d) t.seen = d:getbyte(0) t.word = t.given and 1 d:setbyte(0, 9) return function() t.again = true end end",
+    );
+    let lines = place.run(
+        "local t, d = require('rcu').table(), require('data').new(1) d:setbyte(0, 5) t.given = d
+         local other = require('lunatik').runtime('other') other:resume(t, d)
+         print(t.seen, t.word, d:getbyte(0), t.again) other:resume() print(t.again, t.nothing)
+         local keys = {} require('rcu').map(t, function(k) keys[#keys + 1] = k end) print(table.concat(keys, ','))
+         other:stop() print(pcall(other.resume, other))",
+    );
+    assert_eq!(lines[..3], ["5\t1\t9\tnil", "true\tnil", "again,given,seen,word"]);
+    assert!(lines[3].contains("null pointer dereference"), "{lines:?}");
+    for (code, expected) in [
+        ("require('rcu').table().x = {}", "test:1: bad argument #2 to '__newindex' (unsupported type)"),
+        (
+            "local d = require('data').new(1, 'single') require('rcu').table().x = d",
+            "test:1: bad argument #2 to '__newindex' (cannot share SINGLE object)",
+        ),
+        (
+            "local d = require('data').new(1, 'single') require('lunatik').runtime('other'):resume(d)",
+            "'data': cannot share SINGLE object\n",
+        ),
+        ("require('lunatik').runtime('other'):resume(1)", "bad argument #1 to '?' (invalid object)\n"),
+        (
+            "require('lunatik').runtime('other', 'never')",
+            "test:1: bad argument #2 to 'runtime' (invalid option 'never')",
+        ),
+        (
+            "require('thread').run(require('lunatik').runtime('other', 'softirq'), 'x')",
+            "test:1: bad argument #1 to 'run' (IRQ runtime cannot spawn threads)",
+        ),
+    ] {
+        assert_eq!(place.error(code), expected, "{code}");
+    }
+}
+
+#[test]
+fn scripts_run_by_name_and_stop() {
+    let place = Place::new();
+    place.write(
+        "daemon.lua",
+        "local linux, thread = require('linux'), require('thread') setmetatable({}, {__gc = function() print('gone') end})
+         return function() print('up', thread.current():task().command) while not thread.shouldstop() do linux.schedule() end print('down') end",
+    );
+    let lines = place.run(
+        "local runner, linux = require('lunatik.runner'), require('linux') local t = runner.spawn('daemon')
+         linux.schedule(100) print(runner.list(), t:task().command, select(2, pcall(runner.run, 'daemon')))
+         runner.stop('daemon') print(runner.list() == '')",
+    );
+    assert_eq!(lines[0], "up\tdaemon");
+    assert!(
+        lines[1].starts_with("daemon\tdaemon\t") && lines[1].ends_with("daemon is already running"),
+        "{lines:?}"
+    );
+    assert_eq!(lines[2..], ["down", "gone", "true"]);
+    let error = place.error("require('lunatik.runner').spawn('daemon', nil, true)");
+    assert!(error.ends_with("spawn does not support percpu scripts"), "{error}");
+}
+
+#[test]
+fn a_thread_that_goes_on_is_ended() {
+    let place = Place::new();
+    place
+        .write("deaf.lua", "return function() while true do pcall(function() while true do end end) end end");
+    let begin = Instant::now();
+    let lines = place.run(
+        "local t = require('thread').run(require('lunatik').runtime('deaf'), 'deaf') require('linux').schedule(50) t:stop() print('on')",
+    );
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(lines.iter().any(|line| line.contains("went on after it was to stop")), "{lines:?}");
+    assert!(lines.contains(&"on".to_string()), "{lines:?}");
+}
+
+#[test]
+fn sockets_wait_until_the_thread_is_to_stop() {
+    let place = Place::new();
+    place.write(
+        "waits.lua",
+        "local inet = require('socket.inet') local s = inet.udp() s:bind('127.0.0.1', 0)
+         return function() print(select(2, pcall(s.receive, s, 10))) end",
+    );
+    let lines = place.run(
+        "local inet, unix = require('socket.inet'), require('socket.unix') local server, client = inet.tcp(), inet.tcp()
+         server:bind(inet.localhost, 0) server:listen() local host, port = server:getsockname()
+         print(select(2, pcall(server.accept, server, 2048)))
+         client:connect(host, port) local session = server:accept()
+         client:send('ping') print(session:receive(10), host) client:close() print(session:receive(10) == '')
+         print(select(2, pcall(inet.tcp().connect, inet.tcp(), '127.0.0.1', 1)))
+         local t = require('thread').run(require('lunatik').runtime('waits'), 'waits') require('linux').schedule(50) t:stop()",
+    );
+    assert_eq!(lines, ["EAGAIN", "ping\t127.0.0.1", "true", "ECONNREFUSED", "EINTR"]);
+    let long = "require('socket.unix').stream(string.rep('x', 200)):bind()";
+    assert!(
+        place.error(long).ends_with("bad argument #2 to 'bind' (out of bounds)"),
+        "{}",
+        place.error(long)
+    );
+    assert_eq!(place.error("require('socket').new(999, 1, 0)"), "EAFNOSUPPORT");
+}
+
+#[test]
+fn the_system_is_told_of() {
+    let place = Place::new();
+    let lines = place.run(
+        "local linux, cpu, b = require('linux'), require('cpu'), require('byteorder')
+         print(linux.ifindex('lo'), #linux.ifaddr(linux.ifindex('lo')), linux.errname(-2), linux.errname(99999))
+         print(linux.time() > 1600000000000000000, linux.difftime(5, 3), linux.random(3, 3), linux.schedule(0))
+         local n = 0 cpu.foreach_online(function(id) n = n + 1 assert(cpu.stats(id).user >= 0) end)
+         print(n == cpu.num_online(), linux.numcpus() >= n, b.hton16(1), b.htole32(1))
+         print(require('net').ntoa(require('net').aton('10.1.2.3')), require('util').bin2hex('a\\n'))
+         print(require('signal').sigstate(15, 'allowed'), pcall(require('signal').kill, 0))",
+    );
+    let expected = [
+        "1\t6\tENOENT\tunknown",
+        "true\t2\t3\t0",
+        "true\ttrue\t256\t1",
+        "10.1.2.3\t610a",
+        "true\tfalse\tESRCH",
+    ];
+    assert_eq!(lines, expected);
+    for (code, expected) in [
+        ("require('linux').ifindex('none0')", "test:1: bad argument #1 to 'ifindex' (device not found)"),
+        ("require('linux').schedule(1, 77)", "test:1: bad argument #2 to 'schedule' (invalid task state)"),
+        ("require('linux').random(2, 1)", "test:1: bad argument #1 to 'random' (interval is empty)"),
+        ("require('cpu').stats(99999)", "test:1: CPU is offline"),
+    ] {
+        assert_eq!(place.error(code), expected, "{code}");
+    }
+}
+
+#[test]
+fn interfaces_that_are_there_are_told_before_anything_else() {
+    let place = Place::new();
+    let lines = place.run(
+        "local first local n = require('notifier').netdevice(function(event, name) if name == 'lo' and not first then first = event end return 0 end)
+         print(first) n:stop()",
+    );
+    assert_eq!(lines, ["5"]);
+}

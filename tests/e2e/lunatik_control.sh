@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Scripts of Lunatik that are for processes: a service with a state for each client, one that keeps values in common, statistics at a path, and one that
+# is told of interfaces. They come up, answer and stop within a second; without `--control` their modules are not there.
+# With MOONHOOK_PEERS, a folder with Lunatik's checkout, its own scripts do the same.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common"
+
+begin lunatik_control
+have curl || skip "curl is not installed"
+namespace NETNS one
+need_bpffs
+ip -n "$NETNS" link set lo up
+
+mkdir -p "$WORK/root/services"
+cat >"$WORK/root/services/echo.lua" <<'LUA'
+local lunatik, thread, linux = require("lunatik"), require("thread"), require("linux")
+local inet, data = require("socket.inet"), require("data")
+local NONBLOCK = require("linux.socket").sock.NONBLOCK
+
+local count = data.new(4)
+local server = inet.tcp()
+server:bind(inet.localhost, 1337)
+server:listen()
+
+return function()
+  while not thread.shouldstop() do
+    local accepted, session = pcall(server.accept, server, NONBLOCK)
+    if accepted then
+      local client = lunatik.runtime("services/client")
+      client:resume(count, session)
+      thread.run(client, "client")
+    elseif session == "EAGAIN" then
+      linux.schedule(50)
+    end
+  end
+  print("clients", count:getuint32(0))
+end
+LUA
+cat >"$WORK/root/services/client.lua" <<'LUA'
+return function(count, session)
+  count:setuint32(0, count:getuint32(0) + 1)
+  return function()
+    repeat
+      local text = session:receive(100)
+      session:send(text)
+    until text == ""
+  end
+end
+LUA
+cat >"$WORK/root/services/links.lua" <<'LUA'
+local notifier, netdev = require("notifier"), require("linux.netdev")
+local names = { [netdev.REGISTER] = "came", [netdev.UNREGISTER] = "went" }
+
+notifier.netdevice(function(event, name)
+  if names[event] then print(name, names[event]) end
+  return 0
+end)
+LUA
+
+# Starts a script in the namespace; RUN and OUT are its process and what it prints.
+start() {
+  OUT=$WORK/out
+  ip netns exec "$NETNS" "$MOONHOOK" run "$1" --root "$2" --control --name it >"$OUT" 2>&1 &
+  RUN=$!
+  for _ in $(seq 100); do
+    grep -q '^running ' "$OUT" && return
+    sleep 0.1
+  done
+  cat "$OUT"
+  die "$1 does not start"
+}
+
+# Sends a text to a port of the namespace, and shows so many bytes of the answer.
+ask() {
+  # shellcheck disable=SC2016
+  ip netns exec "$NETNS" timeout 3 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$1; printf "$2" >&3; head -c "$3" <&3' ask "$@"
+}
+
+# Stops what runs, and says so if that takes too long.
+end() {
+  local begin=$EPOCHREALTIME
+  "$MOONHOOK" stop it >/dev/null
+  wait "$RUN"; RUN=''
+  local took=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+  [ "$took" -lt 1500 ] || die "the end took $took ms"
+}
+
+start "$WORK/root/services/echo.lua" "$WORK/root"
+[ "$(ask 1337 one 3)" = one ] || die "no echo"
+[ "$(ask 1337 two 3)" = two ] || die "no second echo"
+if "$MOONHOOK" reload it >"$WORK/refused" 2>&1; then die "it is replaced while it runs"; fi
+grep -q MH0037 "$WORK/refused" || die "nothing says why it is not replaced: $(cat "$WORK/refused")"
+"$MOONHOOK" list | grep -q '^it ' || die "it is not listed"
+end
+grep -qx "clients	2" "$OUT" || die "the count is not shared: $(cat "$OUT")"
+
+start "$WORK/root/services/links.lua" "$WORK/root"
+ip -n "$NETNS" link add veth7 type veth peer name veth8
+ip -n "$NETNS" link del veth7
+for _ in $(seq 30); do
+  grep -q "veth7	went" "$OUT" && break
+  sleep 0.1
+done
+end
+grep -qx "lo	came" "$OUT" && grep -qx "veth7	came" "$OUT" && grep -qx "veth7	went" "$OUT" || die "$(cat "$OUT")"
+
+if ip netns exec "$NETNS" "$MOONHOOK" check "$WORK/root/services/echo.lua" --root "$WORK/root" >"$WORK/refused" 2>&1; then
+  die "it is taken without --control"
+fi
+grep -q -- '--control' "$WORK/refused" || die "nothing says what is missing: $(cat "$WORK/refused")"
+
+lunatik=${MOONHOOK_PEERS:-}/luainkernel+lunatik
+if [ -n "${MOONHOOK_PEERS:-}" ] && [ -d "$lunatik" ]; then
+  mkdir "$WORK/theirs"
+  cp -r "$lunatik/examples" "$WORK/theirs/examples"
+  start "$WORK/theirs/examples/echod/daemon.lua" "$WORK/theirs"
+  [ "$(ask 1337 theirs 6)" = theirs ] || die "Lunatik's echod does not answer"
+  end
+  start "$WORK/theirs/examples/shared.lua" "$WORK/theirs"
+  ask 90 'key=value\n' 0
+  [ "$(ask 90 'key\n' 5)" = value ] || die "Lunatik's shared does not answer"
+  end
+  start "$WORK/theirs/examples/cpuexporter.lua" "$WORK/theirs"
+  curl -s --max-time 3 --unix-socket /tmp/cpuexporter.sock http://localhost/metrics >"$WORK/metrics" || true
+  end
+  rm -f /tmp/cpuexporter.sock
+  grep -q 'cpu_usage_system{cpu="cpu0"}' "$WORK/metrics" || die "Lunatik's cpuexporter does not answer"
+fi
