@@ -66,7 +66,7 @@ fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
         }
         let failed = |_| Raise::At("failed to create a new thread".to_string());
         let task = Task::new(&arguments.text(2)?).map_err(failed)?;
-        runtime.spawn(&task, &arguments)?;
+        runtime.spawn(&task, arguments)?;
         let (task, runtime) = (Some(task), Some(Arc::clone(&runtime)));
         Ok(Object(Arc::new(Thread { task, runtime, number: 0, host: Arc::clone(&of_run) })))
     })?;
