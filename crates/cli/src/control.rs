@@ -15,7 +15,7 @@ pub fn modules(root: &Path) -> Arc<dyn ControlModules> {
     let output = |line: &[u8]| write_line(&mut std::io::stdout().lock(), line);
     let warnings = |line: &[u8]| write_line(&mut std::io::stderr().lock(), line);
     let (output, warnings) = (Box::new(output), Box::new(warnings));
-    Arc::new(Modules(Host::new(root.to_path_buf(), moonhook_load::constants, output, warnings)))
+    Arc::new(Modules(moonhook_lunatik::host(root.to_path_buf(), moonhook_load::constants, output, warnings)))
 }
 
 /// Nobody is left to be told where that fails.

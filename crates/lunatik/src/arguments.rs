@@ -215,3 +215,13 @@ pub(crate) fn function<R: IntoLuaMulti>(
     })?;
     lua.named_registry_value::<Function>(RAISING)?.call(raw)
 }
+
+/// Adds a function to a module.
+pub(crate) fn add<R: mlua::IntoLuaMulti>(
+    lua: &Lua,
+    module: &mlua::Table,
+    name: &'static str,
+    called: impl Fn(&Lua, &Arguments) -> Result<R, Raise> + 'static,
+) -> mlua::Result<()> {
+    module.raw_set(name, function(lua, (name, Counts::All), called)?)
+}

@@ -16,6 +16,11 @@ pub(crate) trait Class: Send + Sync + Sized + 'static {
     /// The metamethods that it has.
     const META: &'static [&'static str];
 
+    /// Whether the object belongs to the state that has made it.
+    fn is_single(&self) -> bool {
+        false
+    }
+
     /// Its metatable: `__index`, and the functions of [`Class::META`].
     fn metatable(lua: &Lua) -> mlua::Result<Table>;
 }

@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{AnyUserData, Function, Lua, Table, Value};
 
 use crate::arguments;
-use crate::modules::rcu;
-use crate::modules::{MODULES, WRITTEN};
 use crate::runtime::Runtime;
+use crate::share::{Shared, Sharers};
 use crate::state::{self, Call, Local, text};
+use crate::table::Table as Environment;
 use crate::task::{GRACE, Task};
 
 /// Where lines go to.
@@ -22,16 +22,33 @@ pub type Output = Box<dyn Fn(&[u8]) + Send + Sync>;
 /// Puts the constants of the kernel's headers that a module has by that name into a table; says whether there are any.
 pub type Constants = fn(&Lua, &str, &Table) -> mlua::Result<bool>;
 
+/// A module in Rust.
+pub(crate) struct Module {
+    pub name: &'static str,
+    pub open: fn(&Lua, &Arc<Host>) -> mlua::Result<Table>,
+    /// The object of its class that a value is, where states share those.
+    pub shared: Option<fn(&AnyUserData) -> Option<Shared>>,
+}
+
+/// All modules.
+#[derive(Clone, Copy)]
+pub(crate) struct Modules {
+    pub rust: &'static [Module],
+    /// Those in Lua: their names and texts.
+    pub lua: &'static [(&'static str, &'static str)],
+}
+
 /// What is to be done in a state that others have made; `None` is the end.
 struct Calls(Receiver<Option<Call>>);
 
 /// What all states have in common.
 pub struct Host {
     root: PathBuf,
+    modules: Modules,
     constants: Constants,
     output: Output,
     warnings: Output,
-    environment: Arc<rcu::Table>,
+    environment: Arc<Environment>,
     runtimes: Mutex<Vec<Weak<Runtime>>>,
     /// Functions of scripts in states that others have made.
     mains: Mutex<Vec<Arc<Task>>>,
@@ -48,10 +65,16 @@ impl Debug for Host {
 }
 
 impl Host {
-    /// Scripts and modules are in `root`. `output` gets what scripts print, `warnings` errors of threads.
-    pub fn new(root: PathBuf, constants: Constants, output: Output, warnings: Output) -> Arc<Host> {
+    /// Scripts and modules of theirs are in `root`. `output` gets what scripts print, `warnings` errors of threads.
+    pub(crate) fn new(
+        root: PathBuf,
+        modules: Modules,
+        constants: Constants,
+        (output, warnings): (Output, Output),
+    ) -> Arc<Host> {
         Arc::new(Host {
             root,
+            modules,
             constants,
             output,
             warnings,
@@ -63,11 +86,20 @@ impl Host {
         })
     }
 
+    pub(crate) fn modules(&self) -> Modules {
+        self.modules
+    }
+
+    /// What a state has to know of objects that others share with it.
+    pub(crate) fn sharers(&self) -> Sharers {
+        Sharers(self.modules.rust.iter().filter_map(|module| module.shared).collect())
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(crate) fn environment(&self) -> &Arc<rcu::Table> {
+    pub(crate) fn environment(&self) -> &Arc<Environment> {
         &self.environment
     }
 
@@ -102,6 +134,7 @@ impl Host {
     /// There is no memory.
     pub fn open(self: &Arc<Host>, lua: &Lua, globals: &Table) -> mlua::Result<()> {
         arguments::prepare(lua)?;
+        lua.set_app_data(self.sharers());
         if lua.app_data_ref::<Local>().is_none() {
             let (calls, called) = channel();
             self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
@@ -111,7 +144,7 @@ impl Host {
         let require: Function = globals.get("require")?;
         let package: Table = globals.get("package")?;
         let (loaded, preload): (Table, Table) = (package.get("loaded")?, package.get("preload")?);
-        for module in MODULES {
+        for module in self.modules.rust {
             let table = (module.open)(lua, self)?;
             let there = require.call::<Table>(module.name).ok();
             let table = match there {
@@ -128,9 +161,9 @@ impl Host {
             };
             loaded.raw_set(module.name, table)?;
         }
-        for (name, text) in WRITTEN {
-            let chunk = lua.load(text).set_name(format!("={name}")).set_environment(globals.clone());
-            preload.raw_set(name, chunk.into_function()?)?;
+        for (name, text) in self.modules.lua {
+            let chunk = lua.load(*text).set_name(format!("={name}")).set_environment(globals.clone());
+            preload.raw_set(*name, chunk.into_function()?)?;
         }
         globals.raw_set("print", state::print(lua, self)?)?;
         globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")

@@ -11,7 +11,17 @@ mod runtime;
 mod share;
 mod state;
 mod system;
+mod table;
 mod task;
 mod wait;
 
 pub use host::{Constants, Host, Output};
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A "kernel" whose scripts, and modules of theirs, are in `root`. `output` gets what scripts print, `warnings` errors of threads.
+pub fn host(root: PathBuf, constants: Constants, output: Output, warnings: Output) -> Arc<Host> {
+    let modules = host::Modules { rust: &modules::MODULES, lua: &modules::WRITTEN };
+    Host::new(root, modules, constants, (output, warnings))
+}

@@ -2,79 +2,67 @@
 
 use std::sync::Arc;
 
-use mlua::{IntoLua, Lua, Value};
+use mlua::{AnyUserData, IntoLua, Lua, Value};
 
-use crate::class::Object;
-use crate::modules::completion::Completion;
-use crate::modules::data::Data;
-use crate::modules::fifo::Fifo;
-use crate::modules::rcu::Table;
-use crate::modules::socket::Socket;
-use crate::modules::thread::Thread;
-use crate::runtime::Runtime;
+use crate::class::{Class, Object};
 
 /// What an error says where an object belongs to one state alone.
 pub(crate) const SINGLE: &str = "cannot share SINGLE object";
 
-/// An object that states may share.
+/// An object that states may share, whatever its class.
 #[derive(Clone)]
-pub(crate) enum Shared {
-    Completion(Arc<Completion>),
-    Data(Arc<Data>),
-    Fifo(Arc<Fifo>),
-    Runtime(Arc<Runtime>),
-    Socket(Arc<Socket>),
-    Table(Arc<Table>),
-    Thread(Arc<Thread>),
+pub(crate) struct Shared(Arc<dyn Handle>);
+
+/// A handle on an object.
+trait Handle: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn is_single(&self) -> bool;
+    fn value(&self, lua: &Lua) -> mlua::Result<Value>;
+}
+
+impl<T: Class> Handle for Object<T> {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn is_single(&self) -> bool {
+        T::is_single(self)
+    }
+
+    fn value(&self, lua: &Lua) -> mlua::Result<Value> {
+        self.clone().into_lua(lua)
+    }
+}
+
+/// By class, what says whether a value is an object of it: a state's own data.
+pub(crate) struct Sharers(pub Vec<fn(&AnyUserData) -> Option<Shared>>);
+
+/// The object of a class that a value is.
+pub(crate) fn shared<T: Class>(value: &AnyUserData) -> Option<Shared> {
+    let object = value.borrow::<Object<T>>().ok()?;
+    Some(Shared(Arc::new(object.clone())))
 }
 
 impl Shared {
     /// `None` for other values than objects.
-    pub fn of(value: &Value) -> Option<Shared> {
+    pub fn of(lua: &Lua, value: &Value) -> Option<Shared> {
         let object = value.as_userdata()?;
-        macro_rules! any {
-            ($($name:ident: $class:ty),*) => {
-                $(if let Ok(object) = object.borrow::<Object<$class>>() {
-                    return Some(Shared::$name(Arc::clone(&object)));
-                })*
-            };
-        }
-        any!(
-            Completion: Completion, Data: Data, Fifo: Fifo, Runtime: Runtime, Socket: Socket, Table: Table,
-            Thread: Thread
-        );
-        None
+        lua.app_data_ref::<Sharers>()?.0.iter().find_map(|of_class| of_class(object))
     }
 
     /// Whether it belongs to the state that has made it.
     pub fn is_single(&self) -> bool {
-        matches!(self, Shared::Data(data) if data.is_single())
+        self.0.is_single()
     }
 
     /// What errors call its class.
     pub fn name(&self) -> &'static str {
-        match self {
-            Shared::Completion(_) => "completion",
-            Shared::Data(_) => "data",
-            Shared::Fifo(_) => "fifo",
-            Shared::Runtime(_) => "lunatik",
-            Shared::Socket(_) => "socket",
-            Shared::Table(_) => "rcu",
-            Shared::Thread(_) => "thread",
-        }
+        self.0.name()
     }
 }
 
 impl IntoLua for Shared {
     fn into_lua(self, lua: &Lua) -> mlua::Result<Value> {
-        match self {
-            Shared::Completion(object) => Object(object).into_lua(lua),
-            Shared::Data(object) => Object(object).into_lua(lua),
-            Shared::Fifo(object) => Object(object).into_lua(lua),
-            Shared::Runtime(object) => Object(object).into_lua(lua),
-            Shared::Socket(object) => Object(object).into_lua(lua),
-            Shared::Table(object) => Object(object).into_lua(lua),
-            Shared::Thread(object) => Object(object).into_lua(lua),
-        }
+        self.0.value(lua)
     }
 }

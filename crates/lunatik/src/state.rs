@@ -10,7 +10,6 @@ use mlua::{Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, V
 
 use crate::arguments;
 use crate::host::Host;
-use crate::modules::{MODULES, WRITTEN};
 use crate::share::Shared;
 use crate::task::Task;
 
@@ -200,6 +199,7 @@ fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
     let lua = unsafe { Lua::unsafe_new_with(libraries, LuaOptions::default()) };
     let globals = lua.globals();
     arguments::prepare(&lua)?;
+    lua.set_app_data(host.sharers());
     lua.set_app_data(Local::with(caller));
     globals.raw_set("_VERSION", "Lua 5.5-kernel")?;
     globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")?;
@@ -212,7 +212,7 @@ fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
         lua.load(include_str!("lua/state.lua")).set_name("=moonhook").call((&globals, searched, find))?;
     lua.set_named_registry_value(CALL, prepared)?;
     let preload: Table = globals.get::<Table>("package")?.get("preload")?;
-    for module in MODULES {
+    for module in host.modules().rust {
         let own = Arc::clone(host);
         let open = lua.create_function(move |lua, ()| {
             let table = (module.open)(lua, &own)?;
@@ -221,8 +221,8 @@ fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
         })?;
         preload.raw_set(module.name, open)?;
     }
-    for (name, text) in WRITTEN {
-        preload.raw_set(name, lua.load(text).set_name(format!("={name}")).into_function()?)?;
+    for (name, text) in host.modules().lua {
+        preload.raw_set(*name, lua.load(*text).set_name(format!("={name}")).into_function()?)?;
     }
     watch(&lua)?;
     Ok(lua)

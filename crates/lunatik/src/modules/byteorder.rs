@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mlua::{Lua, Table};
 
-use super::{Module, add};
-use crate::host::Host;
+use crate::arguments::add;
+use crate::host::{Host, Module};
 
-pub(crate) const MODULE: Module = Module { name: "byteorder", open };
+pub(crate) const MODULE: Module = Module { name: "byteorder", open, shared: None };
 
 fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Table> {
     let module = lua.create_table()?;

@@ -6,14 +6,14 @@ use std::time::Duration;
 use mlua::{Lua, Table};
 use nix::poll::PollFlags;
 
-use super::{Module, add};
-use crate::arguments::{Counts, Raise};
+use crate::arguments::{Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
+use crate::host::{Host, Module};
+use crate::share::shared;
 use crate::task::Task;
 use crate::wait::{Event, Waited, wait};
 
-pub(crate) const MODULE: Module = Module { name: "completion", open };
+pub(crate) const MODULE: Module = Module { name: "completion", open, shared: Some(shared::<Completion>) };
 
 /// How often it was told, less how often somebody has waited for that.
 pub(crate) struct Completion(Event);

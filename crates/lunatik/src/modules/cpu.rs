@@ -5,11 +5,10 @@ use std::sync::Arc;
 use mlua::{Function, Lua, Table};
 use nix::errno::Errno;
 
-use super::{Module, add};
-use crate::arguments::{Counts, Raise, function};
-use crate::host::Host;
+use crate::arguments::{Counts, Raise, add, function};
+use crate::host::{Host, Module};
 
-pub(crate) const MODULE: Module = Module { name: "cpu", open };
+pub(crate) const MODULE: Module = Module { name: "cpu", open, shared: None };
 
 /// In the order of /proc/stat (proc_stat(5)).
 const FIELDS: [&str; 10] =

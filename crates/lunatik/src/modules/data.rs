@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mlua::{Lua, Table};
 
-use super::{Module, add};
-use crate::arguments::{Arguments, Counts, Raise};
+use crate::arguments::{Arguments, Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
+use crate::host::{Host, Module};
+use crate::share::shared;
 
-pub(crate) const MODULE: Module = Module { name: "data", open };
+pub(crate) const MODULE: Module = Module { name: "data", open, shared: Some(shared::<Data>) };
 
 /// Bytes; all handles see the same.
 pub(crate) struct Data {
@@ -20,10 +20,6 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    pub fn is_single(&self) -> bool {
-        self.is_single
-    }
-
     fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,6 +85,10 @@ impl Class for Data {
     const NAME: &'static str = "data";
     const COUNTS: Counts = Counts::All;
     const META: &'static [&'static str] = &["__index", "__len", "__tostring"];
+
+    fn is_single(&self) -> bool {
+        self.is_single
+    }
 
     fn metatable(lua: &Lua) -> mlua::Result<Table> {
         let methods = Methods::<Data>::new(lua)?;

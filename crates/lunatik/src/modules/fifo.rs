@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mlua::{Lua, Table};
 use nix::errno::Errno;
 
-use super::{Module, add};
-use crate::arguments::{Arguments, Counts, Raise};
+use crate::arguments::{Arguments, Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
+use crate::host::{Host, Module};
+use crate::share::shared;
 
-pub(crate) const MODULE: Module = Module { name: "fifo", open };
+pub(crate) const MODULE: Module = Module { name: "fifo", open, shared: Some(shared::<Fifo>) };
 
 /// A queue; `None` once it is closed.
 pub(crate) struct Fifo {

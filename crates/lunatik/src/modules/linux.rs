@@ -7,14 +7,13 @@ use mlua::{LightUserData, Lua, Table};
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 
-use super::{Module, add};
-use crate::arguments::{Arguments, Raise, error_name};
-use crate::host::Host;
+use crate::arguments::{Arguments, Raise, add, error_name};
+use crate::host::{Host, Module};
 use crate::modules::cpu;
 use crate::task::Task;
 use crate::wait::wait;
 
-pub(crate) const MODULE: Module = Module { name: "linux", open };
+pub(crate) const MODULE: Module = Module { name: "linux", open, shared: None };
 
 /// `TASK_INTERRUPTIBLE`, `TASK_UNINTERRUPTIBLE`, `TASK_KILLABLE` and `TASK_IDLE` (include/linux/sched.h).
 const STATES: [i64; 4] = [0x1, 0x2, 0x102, 0x402];

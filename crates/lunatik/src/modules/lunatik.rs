@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use mlua::{Lua, Table};
 
-use super::{Module, add};
-use crate::arguments::{Arguments, Counts, Raise};
+use crate::arguments::{Arguments, Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
+use crate::host::{Host, Module};
 use crate::runtime::{Context, Runtime};
-use crate::share::{SINGLE, Shared};
+use crate::share::{SINGLE, Shared, shared};
 
-pub(crate) const MODULE: Module = Module { name: "lunatik", open };
+pub(crate) const MODULE: Module = Module { name: "lunatik", open, shared: Some(shared::<Runtime>) };
 
 fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
     let module = lua.create_table()?;
@@ -30,9 +29,9 @@ fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
 }
 
 /// The arguments behind the first as objects for another state.
-fn objects(arguments: &Arguments) -> Result<Vec<Shared>, Raise> {
+fn objects(lua: &Lua, arguments: &Arguments) -> Result<Vec<Shared>, Raise> {
     let shared = |number: usize| {
-        let object = Shared::of(&arguments.value(number));
+        let object = Shared::of(lua, &arguments.value(number));
         let object = object
             .ok_or_else(|| Raise::Bare(format!("bad argument #{} to '?' (invalid object)\n", number - 1)))?;
         match object.is_single() {
@@ -50,12 +49,12 @@ impl Class for Runtime {
 
     fn metatable(lua: &Lua) -> mlua::Result<Table> {
         let methods = Methods::<Runtime>::new(lua)?;
-        methods.add("resume", |_, runtime, arguments| {
+        methods.add("resume", |lua, runtime, arguments| {
             let over = || arguments.error(1, "null pointer dereference");
             if runtime.is_over() {
                 return Err(over());
             }
-            let outcome = runtime.resume(objects(arguments)?).ok_or_else(over)?;
+            let outcome = runtime.resume(objects(lua, arguments)?).ok_or_else(over)?;
             outcome.map_err(|text| Raise::Bare(format!("{text}\n")))
         })?;
         for name in ["stop", "__close"] {

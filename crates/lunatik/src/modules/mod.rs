@@ -13,18 +13,7 @@ pub(crate) mod signal;
 pub(crate) mod socket;
 pub(crate) mod thread;
 
-use std::sync::Arc;
-
-use mlua::{Lua, Table};
-
-use crate::arguments::{Arguments, Counts, Raise, function};
-use crate::host::Host;
-
-/// A module in Rust.
-pub(crate) struct Module {
-    pub name: &'static str,
-    pub open: fn(&Lua, &Arc<Host>) -> mlua::Result<Table>,
-}
+use crate::host::Module;
 
 pub(crate) const MODULES: [Module; 12] = [
     byteorder::MODULE,
@@ -53,13 +42,3 @@ pub(crate) const WRITTEN: [(&str, &str); 9] = [
     ("struct", include_str!("../lua/struct.lua")),
     ("util", include_str!("../lua/util.lua")),
 ];
-
-/// Adds a function to a module.
-pub(crate) fn add<R: mlua::IntoLuaMulti>(
-    lua: &Lua,
-    module: &Table,
-    name: &'static str,
-    called: impl Fn(&Lua, &Arguments) -> Result<R, Raise> + 'static,
-) -> mlua::Result<()> {
-    module.raw_set(name, function(lua, (name, Counts::All), called)?)
-}

@@ -13,15 +13,14 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::libc;
 use nix::poll::PollFlags;
 
-use super::{Module, add};
-use crate::arguments::{Counts, Raise};
+use crate::arguments::{Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
+use crate::host::{Host, Module};
 use crate::state::{Local, text};
 use crate::system;
 use crate::wait::{Event, Waited, wait};
 
-pub(crate) const MODULE: Module = Module { name: "notifier", open };
+pub(crate) const MODULE: Module = Module { name: "notifier", open, shared: None };
 
 /// Numbers of events (`enum netdev_cmd`, include/linux/netdevice.h).
 const UP: i64 = 1;

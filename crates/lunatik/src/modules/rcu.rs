@@ -1,53 +1,19 @@
 //! `rcu`: tables that states share (Lunatik's `lib/luarcu.c`). Keys are strings; values are objects, booleans and integers, and nil removes.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use mlua::{IntoLua, Lua, Value};
+use mlua::{Lua, Value};
 
-use super::{Module, add};
-use crate::arguments::{Arguments, Counts, Raise};
+use crate::arguments::{Arguments, Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
-use crate::share::{SINGLE, Shared};
+use crate::host::{Host, Module};
+use crate::share::{SINGLE, Shared, shared};
+use crate::table::{Kept, Table};
 
-pub(crate) const MODULE: Module = Module { name: "rcu", open };
+pub(crate) const MODULE: Module = Module { name: "rcu", open, shared: Some(shared::<Table>) };
 
 /// Longer keys are refused, as there is no memory for them in Lunatik (`LUARCU_MAXKEY`).
 const LONGEST_KEY: usize = 255;
-
-#[derive(Clone)]
-pub(crate) enum Kept {
-    Boolean(bool),
-    Integer(i64),
-    Object(Shared),
-}
-
-impl IntoLua for Kept {
-    fn into_lua(self, lua: &Lua) -> mlua::Result<Value> {
-        match self {
-            Kept::Boolean(value) => Ok(Value::Boolean(value)),
-            Kept::Integer(value) => Ok(Value::Integer(value)),
-            Kept::Object(object) => object.into_lua(lua),
-        }
-    }
-}
-
-/// A table; all handles see the same.
-#[derive(Default)]
-pub(crate) struct Table(Mutex<BTreeMap<Vec<u8>, Kept>>);
-
-impl Table {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes out all values. What they are may end by that.
-    pub fn clear(&self) {
-        let values = std::mem::take(&mut *self.lock());
-        drop(values);
-    }
-}
 
 fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<mlua::Table> {
     let module = lua.create_table()?;
@@ -76,13 +42,13 @@ fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<mlua::Table> {
 }
 
 /// The value at this argument; `None` is nil.
-fn kept(arguments: &Arguments, number: usize) -> Result<Option<Kept>, Raise> {
+fn kept(lua: &Lua, arguments: &Arguments, number: usize) -> Result<Option<Kept>, Raise> {
     Ok(Some(match arguments.value(number) {
         Value::Nil => return Ok(None),
         Value::Boolean(value) => Kept::Boolean(value),
         Value::Integer(value) => Kept::Integer(value),
         Value::Number(_) => Kept::Integer(arguments.integer(number).unwrap_or(0)),
-        value => match Shared::of(&value) {
+        value => match Shared::of(lua, &value) {
             Some(object) if object.is_single() => return Err(arguments.error(number, SINGLE)),
             Some(object) => Kept::Object(object),
             None => return Err(arguments.error(number, "unsupported type")),
@@ -102,9 +68,9 @@ impl Class for Table {
             let value = table.lock().get(&key).cloned();
             Ok(value)
         })?;
-        methods.add("__newindex", |_, table, arguments| {
+        methods.add("__newindex", |lua, table, arguments| {
             let key = arguments.bytes(2)?;
-            let value = kept(arguments, 3)?;
+            let value = kept(lua, arguments, 3)?;
             let before = match value {
                 Some(_) if key.len() > LONGEST_KEY => return Err(Raise::At("not enough memory".to_string())),
                 Some(value) => table.lock().insert(key, value),

@@ -7,11 +7,10 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::unistd::Pid;
 
-use super::{Module, add};
-use crate::arguments::{Arguments, Raise};
-use crate::host::Host;
+use crate::arguments::{Arguments, Raise, add};
+use crate::host::{Host, Module};
 
-pub(crate) const MODULE: Module = Module { name: "signal", open };
+pub(crate) const MODULE: Module = Module { name: "signal", open, shared: None };
 
 fn signal(arguments: &Arguments, number: usize) -> Result<Signal, Raise> {
     let value = arguments.integer(number)?;

@@ -8,15 +8,15 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::poll::PollFlags;
 
-use super::{Module, add};
-use crate::arguments::{Arguments, Counts, Raise};
+use crate::arguments::{Arguments, Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
+use crate::host::{Host, Module};
+use crate::share::shared;
 use crate::system::{self, Address};
 use crate::task::Task;
 use crate::wait::{Waited, wait};
 
-pub(crate) const MODULE: Module = Module { name: "socket", open };
+pub(crate) const MODULE: Module = Module { name: "socket", open, shared: Some(shared::<Socket>) };
 
 /// A socket; without descriptor once it is closed.
 pub(crate) struct Socket {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use mlua::{Lua, Table};
 use nix::unistd::{getpid, gettid};
 
-use super::{Module, add};
-use crate::arguments::{Counts, Raise};
+use crate::arguments::{Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
-use crate::host::Host;
+use crate::host::{Host, Module};
 use crate::runtime::Runtime;
+use crate::share::shared;
 use crate::state::Local;
 use crate::task::Task;
 
-pub(crate) const MODULE: Module = Module { name: "thread", open };
+pub(crate) const MODULE: Module = Module { name: "thread", open, shared: Some(shared::<Thread>) };
 
 /// A thread, which a script has begun or is in.
 pub(crate) struct Thread {
