@@ -60,6 +60,7 @@ LUA
 # Starts a script in the namespace; RUN and OUT are its process and what it prints.
 start() {
   OUT=$WORK/out
+  : >"$OUT"
   ip netns exec "$NETNS" "$MOONHOOK" run "$1" --root "$2" --control --name it >"$OUT" 2>&1 &
   RUN=$!
   for _ in $(seq 100); do

@@ -124,7 +124,7 @@ fn fifos_completions_and_mailboxes() {
             "local f = require('fifo').new(4) f:close() f:pop(1)",
             "test:1: bad argument #1 to 'pop' (null pointer dereference)",
         ),
-        ("require('mailbox').inbox(8):send('x')", "mailbox:16: receive-only mailbox"),
+        ("require('mailbox').inbox(8):send('x')", "mailbox:11: receive-only mailbox"),
     ] {
         assert_eq!(place.error(code), expected, "{code}");
     }

@@ -1,38 +1,44 @@
--- Messages from one state to another: a queue of bytes, with each message's length in front of it, and something to wait for.
+-- Messages from one state to another: a queue of bytes, in which each has its length in front of it, and something to wait for. An inbox is the end
+-- where they come out, an outbox the other one; each can be made of the queue and the event of the other.
 local fifo, completion = require("fifo"), require("completion")
 
-local mailbox, methods = {}, {}
-methods.__index = methods
+-- The bytes of a length in front of a message.
+local PREFIX = string.packsize("T")
 
-local LENGTH = string.packsize("T")
+local Inbox, Outbox = {}, {}
+Inbox.__index, Outbox.__index = Inbox, Outbox
 
-local function box(queue, event, may, may_not)
-  local new
-  if type(queue) == "userdata" then
-    new = { queue = queue, event = event }
-  else
-    new = { queue = fifo.new(queue), event = completion.new() }
+function Inbox:send() error("receive-only mailbox") end
+
+function Outbox:receive() error("send-only mailbox") end
+
+function Outbox:send(message)
+  local queue, event = self.queue, self.event
+  queue:push(("s"):pack(message))
+  event:complete()
+end
+
+function Inbox:receive(timeout)
+  local is_told, why = self.event:wait(timeout)
+  if not is_told then error(why) end
+  local prefix, count = self.queue:pop(PREFIX)
+  if count == PREFIX then
+    local length = ("T"):unpack(prefix)
+    return self.queue:pop(length)
   end
-  new[may_not] = function() error(may .. "-only mailbox") end
-  return setmetatable(new, methods)
+  -- Nothing, where somebody else was faster.
+  if count > 0 then error("malformed message") end
 end
 
-function mailbox.inbox(queue, event) return box(queue, event, "receive", "send") end
-
-function mailbox.outbox(queue, event) return box(queue, event, "send", "receive") end
-
-function methods:receive(timeout)
-  local told, reason = self.event:wait(timeout)
-  if not told then error(reason) end
-  local header, got = self.queue:pop(LENGTH)
-  if got == 0 then return nil end
-  if got < LENGTH then error("malformed message") end
-  return self.queue:pop((string.unpack("T", header)))
+-- What makes ends of a kind: a number is how many bytes there is room for.
+local function maker(class)
+  return function(room, event)
+    local is_new = type(room) ~= "userdata"
+    return setmetatable({
+      queue = is_new and fifo.new(room) or room,
+      event = is_new and completion.new() or event,
+    }, class)
+  end
 end
 
-function methods:send(message)
-  self.queue:push(string.pack("s", message))
-  self.event:complete()
-end
-
-return mailbox
+return { inbox = maker(Inbox), outbox = maker(Outbox) }

@@ -1,86 +1,91 @@
--- Scripts by name, which any state can run and stop: they stand in tables that all states have in common.
+-- Scripts by name, which any state can run and stop. Who runs stands in three tables that all states have in common: threads and runtimes by the script's
+-- name, and runtimes of one processor by that, a colon and the processor's number.
 local lunatik, thread, rcu, linux = require("lunatik"), require("thread"), require("rcu"), require("linux")
-local common = lunatik._ENV
+local shared = lunatik._ENV
 
 local runner = {}
 
-local function without_suffix(script)
-  return (script:gsub("(%w+)%.lua", "%1"))
+-- A script's name, of a file's or of itself.
+local function named(script)
+  if script:sub(-4) == ".lua" then return script:sub(1, -5) end
+  return script
 end
 
-local function on_processor(script, number)
-  return script .. ":" .. number
+-- The keys of a script's runtimes of all processors.
+local function of_processors(script)
+  local keys = {}
+  for number = 1, linux.numcpus() do keys[number] = ("%s:%d"):format(script, number - 1) end
+  return keys
 end
 
-local function stop(all, script)
-  local item = all[script]
-  if item then
-    item:stop()
-    all[script] = nil
+local function end_entry(entries, key)
+  local running = entries[key]
+  if running then
+    running:stop()
+    entries[key] = nil
   end
 end
 
-local function stop_on_all(script)
-  for number = 0, linux.numcpus() - 1 do
-    stop(common.percpu, on_processor(script, number))
-  end
-end
-
-local function run_on_all(script, context)
-  for number = 0, linux.numcpus() - 1 do
-    local started, runtime = pcall(lunatik.runtime, script, context)
-    if not started then
-      stop_on_all(script)
-      error(runtime, 0)
-    end
-    common.percpu[on_processor(script, number)] = runtime
-  end
+local function refuse_twice(script)
+  if shared.runtimes[script] or shared.percpu[script .. ":0"] then error(script .. " is already running") end
 end
 
 function runner.startup()
-  for _, name in ipairs{ "runtimes", "percpu", "threads" } do
-    if not common[name] then common[name] = rcu.table() end
+  shared.runtimes = shared.runtimes or rcu.table()
+  shared.percpu = shared.percpu or rcu.table()
+  shared.threads = shared.threads or rcu.table()
+end
+
+function runner.run(file, context, on_all)
+  local script = named(file)
+  refuse_twice(script)
+  if not on_all then
+    shared.runtimes[script] = lunatik.runtime(script, context)
+    return shared.runtimes[script]
+  end
+  for _, key in ipairs(of_processors(script)) do
+    local is_up, made = pcall(lunatik.runtime, script, context)
+    if is_up then
+      shared.percpu[key] = made
+    else
+      -- All of them, or none.
+      runner.stop(script)
+      error(made, 0)
+    end
   end
 end
 
-function runner.run(script, context, percpu)
-  script = without_suffix(script)
-  if common.runtimes[script] or common.percpu[on_processor(script, 0)] then
-    error(string.format("%s is already running", script))
-  end
-  if percpu then return run_on_all(script, context) end
-  local runtime = lunatik.runtime(script, context)
-  common.runtimes[script] = runtime
-  return runtime
+function runner.spawn(file, context, on_all)
+  if on_all then error("spawn does not support percpu scripts") end
+  local script, runtime = named(file), runner.run(file, context)
+  -- The last two parts of its path.
+  shared.threads[script] = thread.run(runtime, script:match("[^/]*/?[^/]*$"))
+  return shared.threads[script]
 end
 
-function runner.spawn(script, context, percpu)
-  if percpu then error("spawn does not support percpu scripts") end
-  local runtime = runner.run(script, context)
-  script = without_suffix(script)
-  local new = thread.run(runtime, string.match(script, "(%w*/*%w*)$"))
-  common.threads[script] = new
-  return new
+function runner.stop(file)
+  local script = named(file)
+  end_entry(shared.threads, script)
+  end_entry(shared.runtimes, script)
+  for _, key in ipairs(of_processors(script)) do end_entry(shared.percpu, key) end
 end
 
-function runner.stop(script)
-  script = without_suffix(script)
-  stop(common.threads, script)
-  stop(common.runtimes, script)
-  stop_on_all(script)
+-- Each script that runs, once.
+local function running()
+  local scripts = {}
+  local function add(script) scripts[#scripts + 1] = script end
+  rcu.map(shared.runtimes, add)
+  rcu.map(shared.percpu, function(key)
+    local script, number = key:match("(.*):(%d+)")
+    if number == "0" then add(script) end
+  end)
+  return scripts
 end
 
-local function names()
-  local found = {}
-  rcu.map(common.percpu, function(key) found[#found + 1] = string.match(key, "^(.+):0$") end)
-  rcu.map(common.runtimes, function(key) found[#found + 1] = key end)
-  return found
-end
-
-function runner.list() return table.concat(names(), ", ") end
+function runner.list() return table.concat(running(), ", ") end
 
 function runner.shutdown()
-  for _, script in ipairs(names()) do runner.stop(script) end
+  for _, script in ipairs(running()) do runner.stop(script) end
 end
 
 runner.startup()

@@ -1,43 +1,34 @@
--- Sockets at paths.
+-- Sockets at paths: `unix.stream(path)`, `unix.dgram(path)`. The path is where they are bound or connected to if nothing else is said.
 local socket, class = require("socket"), require("class")
 local constants = require("linux.socket")
-local kinds = constants.sock
 
 local unix = class{}
 
-function unix:__call(path)
-  local new = self:new{ path = path }
-  new.socket = socket.new(constants.af.UNIX, self.type, 0)
-  return new
+-- Methods that the socket has under the same names.
+local function hand_on(kind, ...)
+  for _, name in ipairs{ ... } do
+    kind[name] = function(self, ...) return self.socket[name](self.socket, ...) end
+  end
 end
 
-function unix:close() self.socket:close() end
+hand_on(unix, "close", "receive", "send", "getsockname", "getpeername")
 
-function unix:bind(path) self.socket:bind(path or self.path) end
-
-function unix:connect(path) self.socket:connect(path or self.path) end
-
-function unix:send(message, path)
-  if path then return self.socket:send(message, path) end
-  return self.socket:send(message)
+for _, name in ipairs{ "bind", "connect" } do
+  unix[name] = function(self, path) return self.socket[name](self.socket, path or self.path) end
 end
 
-function unix:receive(...) return self.socket:receive(...) end
+-- A socket of the class that is called.
+function unix.__call(kind, path)
+  return kind:new{ path = path, socket = socket.new(constants.af.UNIX, kind.type, 0) }
+end
 
-function unix:getsockname() return self.socket:getsockname() end
+unix.stream = unix:new{ type = constants.sock.STREAM }
+hand_on(unix.stream, "listen", "accept")
 
-function unix:getpeername() return self.socket:getpeername() end
-
-unix.stream = unix:new{ type = kinds.STREAM }
-
-function unix.stream:listen(backlog) self.socket:listen(backlog) end
-
-function unix.stream:accept(flags) return self.socket:accept(flags) end
-
-unix.dgram = unix:new{ type = kinds.DGRAM }
-
-function unix.dgram:receivefrom(length, flags) return self:receive(length, flags, true) end
-
-function unix.dgram:sendto(message, path) return self:send(message, path or self.path) end
+unix.dgram = unix:new{
+  type = constants.sock.DGRAM,
+  receivefrom = function(self, length, flags) return self.socket:receive(length, flags, true) end,
+  sendto = function(self, text, path) return self.socket:send(text, path or self.path) end,
+}
 
 return unix

@@ -1,38 +1,37 @@
 -- Structures of the kernel as strings: of a layout {size =, fields = {{name =, offset =, size =, signed =}, …}}, in bytes, an object that packs
--- and unpacks them in the machine's byte order.
-local methods = {}
-methods.__index = methods
+-- and unpacks them in the machine's byte order. Its `format` is that of `string.pack` (Lua manual § 6.5.2).
 
-local function format_of(layout)
-  local fields = table.move(layout.fields, 1, #layout.fields, 1, {})
-  table.sort(fields, function(a, b) return a.offset < b.offset end)
-  local parts, at = { "=" }, 0
-  local function skip_to(offset)
-    if offset > at then parts[#parts + 1] = string.rep("x", offset - at) end
+-- The layout byte by byte: what begins there, a field or, where it has none, one byte of padding.
+local function codes(layout)
+  local begins = {}
+  for _, field in ipairs(layout.fields) do
+    if begins[field.offset] then error("struct: two fields begin at byte " .. field.offset) end
+    begins[field.offset] = field
   end
-  for _, field in ipairs(fields) do
-    skip_to(field.offset)
-    parts[#parts + 1] = (field.signed and "i" or "I") .. field.size
-    at = field.offset + field.size
+  local found, byte = {}, 0
+  while byte < layout.size do
+    local field = begins[byte]
+    if field then
+      found[#found + 1] = (field.signed and "i%d" or "I%d"):format(field.size)
+      begins[byte], byte = nil, byte + field.size
+    else
+      found[#found + 1], byte = "x", byte + 1
+    end
   end
-  skip_to(layout.size)
-  return table.concat(parts)
+  if byte > layout.size or next(begins) then error("struct: fields overlap, or go beyond the layout's size") end
+  return found
 end
 
-function methods:pack(...) return string.pack(self.format, ...) end
-
-function methods:unpack(bytes, position) return string.unpack(self.format, bytes, position) end
-
-function methods:fieldsize(name)
-  for _, field in ipairs(self.layout.fields) do
-    if field.name == name then return field.size end
-  end
-end
-
+-- Each structure has functions of its own, which know its format.
 return function(layout)
-  local format = format_of(layout)
-  if string.packsize(format) ~= layout.size then
-    error("struct: derived format does not match the layout size (overlapping fields?)")
-  end
-  return setmetatable({ format = format, size = layout.size, layout = layout }, methods)
+  local format, sizes = "=" .. table.concat(codes(layout)), {}
+  for _, field in ipairs(layout.fields) do sizes[field.name] = field.size end
+  return {
+    format = format,
+    layout = layout,
+    size = layout.size,
+    pack = function(_, ...) return format:pack(...) end,
+    unpack = function(_, bytes, at) return format:unpack(bytes, at) end,
+    fieldsize = function(_, name) return sizes[name] end,
+  }
 end
