@@ -55,6 +55,8 @@ notifier.netdevice(function(event, name)
   if names[event] then print(name, names[event]) end
   return 0
 end)
+-- What is told of interfaces goes on although nobody has its handle.
+collectgarbage()
 LUA
 
 # Starts a script in the namespace; RUN and OUT are its process and what it prints.

@@ -1,5 +1,6 @@
 //! A state's own side: its libraries and modules, its script, and what waits in it.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +31,8 @@ struct Notes {
     /// Functions of the script that others call, by number.
     kept: RefCell<BTreeMap<u64, Function>>,
     last: Cell<u64>,
+    /// Objects that go on although the script has let go of them.
+    held: RefCell<Vec<Arc<dyn Any>>>,
 }
 
 impl Local {
@@ -76,8 +79,15 @@ impl Local {
         !self.0.kept.borrow().is_empty()
     }
 
-    /// Lets go of the functions, which would hold the state that has this.
+    /// Keeps an object until the state ends.
+    pub fn hold(&self, object: Arc<dyn Any>) {
+        self.0.held.borrow_mut().push(object);
+    }
+
+    /// Lets go of the functions, which would hold the state that has this, and of objects.
     pub fn end(&self) {
+        let held = self.0.held.take();
+        drop(held);
         let kept = self.0.kept.take();
         drop(kept);
     }

@@ -72,7 +72,10 @@ fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
         };
         let thread = std::thread::Builder::new().name("notifier".to_string()).spawn(follow);
         thread.map_err(|_| Raise::At("couldn't create notifier".to_string()))?;
-        Ok(Object(Arc::new(Notifier { callback: number, over })))
+        let notifier = Arc::new(Notifier { callback: number, over });
+        // It goes on when the script has let go of it.
+        local.hold(Arc::clone(&notifier) as Arc<_>);
+        Ok(Object(notifier))
     })?;
     Ok(module)
 }
