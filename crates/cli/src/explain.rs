@@ -1,4 +1,4 @@
-//! `moonhook explain`: pages about the codes of diagnostics.
+//! `moonhook explain`: pages about the codes of diagnostics, and about a few topics.
 
 use crate::{CliError, Exit};
 use std::io::Write;
@@ -6,29 +6,34 @@ use std::io::Write;
 /// Code and text of every page, by code.
 pub const PAGES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// Explain the code of a message; without a code, list them all
+/// Name and text of pages about something else than a code.
+pub const TOPICS: &[(&str, &str)] = &[("lunatik", include_str!("../explain/topics/lunatik.md"))];
+
+/// Explain the code of a message, or a topic; without one, list them all
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   moonhook explain MH0201
   moonhook explain 201
+  moonhook explain lunatik
 
 Exit codes: 0 shown, 2 no such code")]
 pub struct Arguments {
-    /// Such as MH0201
+    /// Such as MH0201; `lunatik` is a topic
     code: Option<String>,
 }
 
 pub fn explain(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let Some(code) = &arguments.code else {
-        for (_, page) in PAGES {
+        for (_, page) in PAGES.iter().chain(TOPICS) {
             writeln!(out, "{}", title(page))?;
         }
         return Ok(Exit::Success);
     };
     let canonical = canonical(code);
-    let (_, page) =
-        PAGES.iter().find(|(code, _)| *code == canonical).ok_or(CliError::NoPage { code: code.clone() })?;
+    let is_meant = |(name, _): &&(&str, &str)| *name == canonical || name.eq_ignore_ascii_case(code);
+    let found = PAGES.iter().chain(TOPICS).find(is_meant);
+    let (_, page) = found.ok_or(CliError::NoPage { code: code.clone() })?;
     writeln!(out, "{}", page.trim_end())?;
     Ok(Exit::Success)
 }

@@ -57,7 +57,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 pub use error::CliError;
-pub use explain::PAGES;
+pub use explain::{PAGES, TOPICS};
 pub use moonhook_diagnostic::Exit;
 
 /// What `--help` says about them.

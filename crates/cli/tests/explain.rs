@@ -40,10 +40,20 @@ fn every_code_has_a_page_and_every_page_a_code() {
 
 #[test]
 fn pages_have_their_form() {
-    for (code, page) in moonhook_cli::PAGES {
+    for (code, page) in moonhook_cli::PAGES.iter().chain(moonhook_cli::TOPICS) {
         assert!(page.starts_with(&format!("# {code}: ")), "{code}: the title");
         assert!(page.lines().count() <= 25, "{code}: too long");
         assert!(page.lines().all(|line| line.chars().count() <= 132), "{code}: a line is too wide");
         assert!(page.ends_with('\n') && !page.ends_with("\n\n"), "{code}: its end");
+    }
+}
+
+#[test]
+fn topics_are_found_by_their_names() {
+    for name in ["lunatik", "Lunatik"] {
+        let shown =
+            std::process::Command::new(env!("CARGO_BIN_EXE_moonhook")).args(["explain", name]).output();
+        let shown = shown.unwrap();
+        assert!(shown.status.success() && shown.stdout.starts_with(b"# lunatik: "), "{name}");
     }
 }
