@@ -147,7 +147,7 @@ impl LowerErrorKind {
             ),
             Metamethod { .. } => (
                 "MH0203",
-                "of the metamethods, expanded code calls `__index`, `__len`, `__call`, and `__newindex` of empty tables",
+                "of the metamethods, expanded code calls `__index`, `__len`, `__call`, `__tostring`, and functions that are `__newindex`",
                 "call an ordinary function, for example a method of the table".into(),
             ),
             Builtin { help, general: true, .. } => ("MH0204", "it has no expanded form", help.clone()),
