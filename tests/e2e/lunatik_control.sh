@@ -129,3 +129,34 @@ if [ -n "${MOONHOOK_PEERS:-}" ] && [ -d "$lunatik" ]; then
   rm -f /tmp/cpuexporter.sock
   grep -q 'cpu_usage_system{cpu="cpu0"}' "$WORK/metrics" || die "Lunatik's cpuexporter does not answer"
 fi
+
+# The commands that Lunatik has: scripts go on in the background, by their names.
+cat >"$WORK/root/services/drop.lua" <<'LUA'
+local netfilter, nf = require("netfilter"), require("linux.nf")
+netfilter.register{ hook = function(skb)
+  return skb:data():getuint8(9) == 1 and nf.action.DROP or nf.action.ACCEPT
+end, pf = nf.proto.IPV4, hooknum = nf.inet.LOCAL_OUT, priority = 7 }
+LUA
+lunatik() {
+  local operation=$1
+  shift
+  ip netns exec "$NETNS" "$MOONHOOK" lunatik "$operation" "$@" --root "$WORK/root" --log-folder "$WORK/logs"
+}
+lunatik spawn services/echo
+[ "$(ask 1337 word 4)" = word ] || die "what was spawned does not answer"
+fails 3 lunatik spawn services/echo
+fails 3 lunatik run services/nothing
+grep -q MH0101 "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+lunatik run services/drop softirq
+"$MOONHOOK" lunatik list | grep -q '^services.drop ' || die "it is not listed"
+! ip netns exec "$NETNS" timeout 2 ping -c 1 -W 1 127.0.0.1 >/dev/null 2>&1 || die "pings are sent"
+"$MOONHOOK" lunatik reload services/drop
+fails 1 "$MOONHOOK" lunatik reload services/echo
+"$MOONHOOK" lunatik stop services/drop
+"$MOONHOOK" lunatik stop services/echo
+[ "$("$MOONHOOK" list --json)" = "[]" ] || die "something runs still"
+grep -qx "clients	1" "$WORK/logs/services.echo.log" || die "$(cat "$WORK/logs/services.echo.log")"
+# Without `spawn`, a function that is returned waits.
+lunatik run services/echo
+! ask 1337 word 4 | grep -q word || die "the function runs"
+"$MOONHOOK" lunatik stop services/echo

@@ -8,14 +8,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Modules(Arc<Host>);
+struct Modules {
+    host: Arc<Host>,
+    /// Functions that scripts return are run.
+    runs_mains: bool,
+}
 
-/// The modules for scripts whose folder that is. Lines go to standard output as soon as they are printed, errors of threads to standard error.
-pub fn modules(root: &Path) -> Arc<dyn ControlModules> {
+/// The modules for scripts whose folder that is, and whose functions for processes are run or wait. Lines go to standard output as soon as they are printed, errors of threads to standard error.
+pub fn modules(root: &Path, runs_mains: bool) -> Arc<dyn ControlModules> {
     let output = |line: &[u8]| write_line(&mut std::io::stdout().lock(), line);
     let warnings = |line: &[u8]| write_line(&mut std::io::stderr().lock(), line);
     let (output, warnings) = (Box::new(output), Box::new(warnings));
-    Arc::new(Modules(moonhook_lunatik::host(root.to_path_buf(), moonhook_load::constants, output, warnings)))
+    let host = moonhook_lunatik::host(root.to_path_buf(), moonhook_load::constants, output, warnings);
+    Arc::new(Modules { host, runs_mains })
 }
 
 /// Nobody is left to be told where that fails.
@@ -25,22 +30,28 @@ fn write_line(stream: &mut dyn Write, line: &[u8]) {
 
 impl ControlModules for Modules {
     fn open(&self, lua: &Lua, globals: &Table) -> mlua::Result<()> {
-        self.0.open(lua, globals)
+        self.host.open(lua, globals)
     }
 
     fn run_main(&self, lua: &Lua, name: &str, main: &Function) {
-        self.0.run_main(lua, name, main);
+        if self.runs_mains {
+            self.host.run_main(lua, name, main);
+        }
     }
 
     fn serve(&self, lua: &Lua) {
-        self.0.serve(lua);
+        self.host.serve(lua);
     }
 
     fn is_busy(&self) -> bool {
-        self.0.is_busy()
+        self.host.is_busy()
+    }
+
+    fn has_begun(&self) -> bool {
+        self.host.has_begun()
     }
 
     fn stop(&self) {
-        self.0.stop();
+        self.host.stop();
     }
 }

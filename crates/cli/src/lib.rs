@@ -24,6 +24,7 @@ mod frames;
 mod hook;
 mod list;
 mod loading;
+mod lunatik;
 mod options;
 mod package;
 mod packages;
@@ -107,6 +108,7 @@ enum Command {
     Events(events::Arguments),
     Rule(rule::Arguments),
     Stop(stop::Arguments),
+    Lunatik(lunatik::Arguments),
     Package(package::Arguments),
     Check(check::Arguments),
     Build(build::Arguments),
@@ -132,6 +134,7 @@ impl Command {
             Command::Events(arguments) => events::events(arguments, out),
             Command::Rule(arguments) => rule::rule(arguments, out),
             Command::Stop(arguments) => stop::stop(arguments, out),
+            Command::Lunatik(arguments) => lunatik::lunatik(arguments, out),
             Command::Package(arguments) => package::package(arguments, out),
             Command::Check(arguments) => check::check(arguments, out),
             Command::Build(arguments) => build::build(arguments, out),
@@ -162,6 +165,7 @@ impl Command {
             Command::Events(arguments) => arguments.json,
             Command::Rule(arguments) => arguments.json,
             Command::Stop(arguments) => arguments.json,
+            Command::Lunatik(arguments) => arguments.json(),
             Command::Package(arguments) => arguments.json,
             Command::Check(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,

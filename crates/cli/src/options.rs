@@ -32,9 +32,12 @@ pub struct ScriptOptions {
     /// The scripts are written for Lunatik: this is where their modules are, there /lib/modules/lua
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Scripts may do what Lunatik's do outside of packets: states on threads of their own, sockets, devices and the like. They are not in a sandbox then, and need no handlers
+    /// Scripts may do what Lunatik's do outside of packets: states on threads of their own, sockets and the like. They are not in a sandbox then, and need no handlers
     #[arg(long, requires = "root")]
     control: bool,
+    /// A function that a script returns waits, and is not run
+    #[arg(long, hide = true, requires = "control")]
+    no_main: bool,
     /// A folder in which scripts may read files, besides their own; can be given several times
     #[arg(long, value_name = "DIR")]
     allow_read: Vec<PathBuf>,
@@ -132,7 +135,7 @@ impl ScriptOptions {
                 .root
                 .as_deref()
                 .filter(|_| self.control)
-                .map(|root| control::modules(&absolute(root))),
+                .map(|root| control::modules(&absolute(root), !self.no_main)),
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,

@@ -73,7 +73,7 @@ fn remove(pins: &Pins, name: &Name) -> Result<bool, SessionError> {
 }
 
 /// Has the process detach its program and end.
-fn end(mut client: Client) -> Result<(), CliError> {
+pub fn end(mut client: Client) -> Result<(), CliError> {
     client.set_timeout(Some(PATIENCE))?;
     ask::<()>(&mut client, &Request::Stop)?;
     // It closes the connection when it has detached.

@@ -23,6 +23,9 @@ pub trait ControlModules: Debug + Send + Sync {
     /// Whether such a function is at work, or a state is served.
     fn is_busy(&self) -> bool;
 
+    /// Whether scripts have begun anything that goes on: functions, threads, states.
+    fn has_begun(&self) -> bool;
+
     /// Ends all that scripts have begun, within a few seconds.
     fn stop(&self);
 }

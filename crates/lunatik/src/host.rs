@@ -220,6 +220,13 @@ impl Host {
         self.is_busy.load(Ordering::Relaxed)
     }
 
+    /// Whether something goes on that scripts have begun: a function of theirs, or a state that is theirs.
+    pub fn has_begun(&self) -> bool {
+        let runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = |runtime: &Weak<Runtime>| runtime.upgrade().is_some_and(|runtime| !runtime.is_over());
+        self.is_busy() || runtimes.iter().any(goes_on)
+    }
+
     /// Ends all threads and states: they are asked to stop, and ended where they go on. Returns within two seconds or so.
     pub fn stop(&self) {
         let mains = std::mem::take(&mut *self.mains.lock().unwrap_or_else(PoisonError::into_inner));

@@ -90,7 +90,8 @@ impl Session {
     }
 
     fn begin(&mut self, wanted: Wanted) -> Result<(Begun, Option<JoinHandle<()>>), SessionError> {
-        if self.settings.load.control.is_some() && !matches!(wanted, Wanted::List { .. }) {
+        let control = self.settings.load.control.as_ref();
+        if control.is_some_and(|control| control.has_begun()) && !matches!(wanted, Wanted::List { .. }) {
             return Err(SessionError::ForProcesses);
         }
         let mut options = None;
