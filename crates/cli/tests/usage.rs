@@ -163,7 +163,7 @@ fn hooks_can_be_chosen() {
 fn explain_knows_codes() {
     let place = Place::with(&[]);
     let list = place.run(&["explain"]).ends_with(0).stdout();
-    assert_eq!(list.lines().count(), moonhook_cli::PAGES.len());
+    assert_eq!(list.lines().count(), moonhook_cli::PAGES.len() + moonhook_cli::TOPICS.len());
     let page = place.run(&["explain", "mh101"]).ends_with(0).stdout();
     assert!(page.starts_with("# MH0101: "), "{page}");
     place.run(&["explain", "MH9999"]).ends_with(2).complains("MH0002");
