@@ -152,7 +152,8 @@ impl Audience for Reporter {
                 _ => where_attached(attachments, requested, taken_over.is_some()),
             };
             let to = interface.map(|names| format!(" to {names}")).unwrap_or_default();
-            let does = if attachments.links().is_empty() { "running" } else { "attached" };
+            let is_attached = !attachments.links().is_empty() || !queued.is_empty();
+            let does = if is_attached { "attached" } else { "running" };
             writeln!(self.text, "{does} {}{to}{place}, as '{name}'", scripts.join(" "))?;
             for peer in peers {
                 writeln!(self.text, "{}", peer_text(peer))?;
