@@ -183,6 +183,39 @@ RUN=''
 is "$open" ask
 ! ip netns exec "$MIDDLE" cat /proc/net/netfilter/nfnetlink_queue | grep . || die "a queue is left"
 
+# Nobody reads what is printed: packets do not wait for that, and what is lost is counted.
+cat >"$WORK/root/loud.lua" <<'LUA'
+local netfilter, nf = require "netfilter", require "linux.nf"
+local text = string.rep("x", 500)
+netfilter.register { hook = function(skb)
+  print(text)
+  return nf.action.ACCEPT
+end, pf = nf.proto.IPV4, hooknum = nf.inet.FORWARD }
+LUA
+mkfifo "$WORK/unread"
+exec 9<>"$WORK/unread"
+"$MOONHOOK" run "$WORK/root/loud.lua" --root "$WORK/root" --netns "$MIDDLE" --at queue >"$WORK/unread" 2>"$WORK/run.err" &
+RUN=$!
+eventually "the packets are queued" ip netns exec "$MIDDLE" grep -q . /proc/net/netfilter/nfnetlink_queue
+cat >"$WORK/many.py" <<'PYTHON'
+import socket, time
+
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    one.settimeout(2)
+    one.connect(("192.0.3.1", 7000))
+    begin, longest = time.monotonic(), 0
+    for number in range(20000):
+        before = time.monotonic()
+        one.send(b"%d" % number)
+        one.recv(100)
+        longest = max(longest, time.monotonic() - before)
+print("fast" if longest < 1 else f"{longest:.1f} s")
+PYTHON
+is fast ip netns exec "$LEFT" timeout 60 python3 "$WORK/many.py"
+end_processes "$RUN"
+RUN=''
+exec 9>&-
+
 if [ -d "${MOONHOOK_PEERS:-}/luainkernel+lunatik" ] && have iptables; then
     root="$MOONHOOK_PEERS/luainkernel+lunatik"
     for command in iptables ip6tables; do

@@ -1,7 +1,7 @@
 //! `moonhook lunatik`: the commands that Lunatik has, for scripts that go on in the background.
 
 use crate::remote::{RemoteOptions, ask};
-use crate::{CliError, Exit, list, options, stop};
+use crate::{CliError, Exit, list, options, stop, terminal};
 use moonhook_daemon::{Client, Name, Reloaded, Request, RuntimeFolder, Status};
 use nix::libc;
 use std::fs::{File, OpenOptions};
@@ -126,11 +126,12 @@ fn name(script: &str) -> Result<Name, CliError> {
 /// Runs a script in a process of its own, until that runs or has ended.
 fn start(started: &Started, runs_main: bool) -> Result<Exit, CliError> {
     let (folder, name) = (started.remote.folder(), name(&started.script)?);
-    let file = started.root.join(started.script.strip_suffix(".lua").unwrap_or(&started.script));
+    let script = started.script.strip_suffix(".lua").unwrap_or(&started.script);
+    let file = options::absolute(&started.root.join(format!("{script}.lua")));
     let (log, path) = open_log(&started.log_folder, &name)?;
     let own = own_path()?;
     let mut command = Command::new(&own);
-    command.arg("run").args(&started.interface).arg(options::absolute(&file.with_extension("lua")));
+    command.arg("run").args(&started.interface).arg(file);
     command
         .arg("--root")
         .arg(options::absolute(&started.root))
@@ -208,8 +209,12 @@ fn wait(
             return Ok(Exit::Success);
         }
         if Instant::now() > deadline {
-            // It goes on, and its log tells.
-            return Ok(Exit::Success);
+            let seconds = PATIENCE.as_secs();
+            terminal::complain(format_args!(
+                "note: the script does not run after {seconds} seconds; {} tells more",
+                log.display()
+            ));
+            return Ok(Exit::Host);
         }
         std::thread::sleep(NAP);
     }

@@ -130,7 +130,7 @@ fn bind(socket: &mut Socket) -> Result<u16, QueueError> {
         let sequence = socket.sequence();
         let message = Message::new(CONFIGURE, ACKNOWLEDGE, sequence, (0, number));
         let message = message.bytes(COMMAND, &[BIND, 0, 0, 0]).finish();
-        match socket.request(&message, sequence, |_| {}) {
+        match socket.request(&message, sequence) {
             Ok(()) => return Ok(number),
             // It is another's.
             Err(Errno::EBUSY | Errno::EPERM) => {}
@@ -153,5 +153,5 @@ fn configure(socket: &mut Socket, number: u16, flags: u32) -> Result<(), Errno> 
         .number(FLAGS, flags)
         .number(MASK, FAIL_OPEN | CONNECTIONS)
         .finish();
-    socket.request(&message, sequence, |_| {})
+    socket.request(&message, sequence)
 }

@@ -107,7 +107,7 @@ impl Rule {
             .text(RULE_CHAIN, CHAIN_NAMED);
         let batch = batch(&mut self.socket, [rule]);
         let refused = |errno| QueueError::refused("removing a rule that queues packets", errno);
-        self.socket.request(&batch, last, |_| {}).map_err(refused)
+        self.socket.request(&batch, last).map_err(refused)
     }
 }
 
@@ -152,7 +152,7 @@ fn add(
             }
         });
     let batch = batch(socket, [table, chain, rule]);
-    socket.request(&batch, last, |_| {})
+    socket.request(&batch, last)
 }
 
 fn expression(rule: Message, name: &str, data: impl FnOnce(Message) -> Message) -> Message {

@@ -65,16 +65,11 @@ impl Socket {
     }
 
     /// Sends a request whose message wants an answer and has this number, and waits for what it comes to. Other messages that come
-    /// meanwhile go to `others`.
+    /// meanwhile are none that somebody waits for.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn request(
-        &mut self,
-        bytes: &[u8],
-        sequence: u32,
-        mut others: impl FnMut(Received<'_>),
-    ) -> Result<(), Errno> {
+    pub fn request(&mut self, bytes: &[u8], sequence: u32) -> Result<(), Errno> {
         self.send(bytes)?;
         let deadline = Instant::now() + ANSWER;
         let mut outcome = None;
@@ -85,8 +80,7 @@ impl Socket {
             }
             self.receive(left, |message| match message.outcome() {
                 Some(code) if message.sequence == sequence || code != 0 => outcome = Some(code),
-                Some(_) => {}
-                None => others(message),
+                _ => {}
             })?;
         }
         match outcome {

@@ -74,6 +74,17 @@ impl Inbox {
         }
     }
 
+    /// The same of a message for which nobody waits: says whether there was room.
+    pub fn offer(&self, message: Queued) -> bool {
+        let mut waiting = self.waiting();
+        let has_room = waiting.messages.len() < QUEUE;
+        if has_room && !waiting.closed {
+            waiting.messages.push_back(message);
+            self.arrived.notify_one();
+        }
+        has_room
+    }
+
     /// Where too many requests wait, this one is dropped, and whoever waits for its answer is told that there is none.
     pub fn deliver(&self, delivery: Delivery) {
         let mut waiting = self.waiting();

@@ -43,6 +43,8 @@ struct Shared {
 struct Counted {
     verdicts: BTreeMap<i32, u64>,
     errors: u64,
+    /// Messages that found no room: packets do not wait for who reads.
+    lost: u64,
 }
 
 /// The thread of one place; it ends soon after this is dropped.
@@ -98,7 +100,12 @@ impl Queues {
     /// Packets of these places, and of no others, are for that state from now on.
     pub fn succeed(&mut self, places: &[QueuedPlace], decider: Decider) {
         self.ask(decider);
-        self.readers.retain(|reader| places.iter().any(|place| place.point == reader.point));
+        self.keep(|point| places.iter().any(|place| place.point == *point));
+    }
+
+    /// Ends the queues of all other places.
+    pub fn keep(&mut self, is_wanted: impl Fn(&Point) -> bool) {
+        self.readers.retain(|reader| is_wanted(&reader.point));
     }
 
     /// Packets are for that state from now on.
@@ -155,6 +162,7 @@ impl Queues {
             count: counted.verdicts.get(&verdict.number).copied().unwrap_or(0),
         }));
         counters.errors += counted.errors;
+        counters.lost_events += counted.lost;
     }
 
     /// What has failed since the last time, if something has: its packets pass by, or are dropped, from then on.
@@ -239,8 +247,8 @@ impl Server {
         let mut counted = self.shared.counted.lock().unwrap_or_else(PoisonError::into_inner);
         *counted.verdicts.entry(given).or_default() += 1;
         counted.errors += u64::from(verdict.is_none());
-        drop(counted);
-        messages.into_iter().for_each(|message: Message| self.inbox.message(Ok(message)));
+        let offered = messages.into_iter().map(|message: Message| self.inbox.offer(Ok(message)));
+        counted.lost += offered.filter(|has_room| !has_room).count() as u64;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use crate::{Options, SessionError};
 use moonhook_control::{KeptFlows, SharedTable};
 use moonhook_daemon::{FlowsKept, Reloaded, Replaced, Timing};
 use moonhook_engine::Kernel;
+use moonhook_hook::Point;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -41,11 +42,13 @@ impl Session {
         let scripts = sources.scripts.clone();
         next.consume(&self.inbox)?;
         let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
+        let present: Vec<Point> = self.queues.points().cloned().collect();
         self.queues.prepare(&queued, options.as_deref().unwrap_or(&self.options), &self.inbox)?;
         let update = match options {
-            Some(options) => self.update_to(*options, &next, &scripts)?,
-            None => self.update(&next.content, &next.kernel, &scripts)?,
+            Some(options) => self.update_to(*options, &next, &scripts),
+            None => self.update(&next.content, &next.kernel, &scripts),
         };
+        let update = update.inspect_err(|_| self.queues.keep(|point| present.contains(point)))?;
         self.queues.succeed(&queued, thread.decider());
         // The new programs run by now, whatever comes of this.
         if let Err(error) = inherit::add_late(&copied, &self.installed, &next.kernel) {

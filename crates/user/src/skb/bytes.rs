@@ -7,6 +7,9 @@ use std::ptr::{null_mut, slice_from_raw_parts_mut};
 /// Room behind a packet, in bytes, by which it can grow. The kernel's own differs with how a packet came.
 const ROOM: usize = 2048;
 
+/// The most bytes of a packet that its queue takes back: those of an attribute of netlink, without the header.
+const LONGEST: usize = 0xffff - 4;
+
 /// A block of Lua's memory without a finaliser: objects that show its bytes keep it, and so does this value.
 pub struct Bytes {
     block: Value,
@@ -97,7 +100,7 @@ impl Bytes {
 
     /// Whether there is room for so many bytes: the packet has as many then. What it grows by is zeros, unless it had been longer.
     pub fn resize(&mut self, length: usize) -> bool {
-        let fits = length <= self.all().len() - self.start();
+        let fits = length <= (self.all().len() - self.start()).min(LONGEST);
         if fits {
             self.length = length;
         }
@@ -118,6 +121,12 @@ mod tests {
         assert_eq!(bytes.packet()[18..22], [2, 2, 0, 0]);
         assert!(bytes.resize(3));
         assert_eq!(bytes.copy(&lua).unwrap().frame().map(<[u8]>::len), Some(17));
+    }
+
+    #[test]
+    fn a_packet_grows_to_what_its_queue_takes_at_most() {
+        let mut bytes = Bytes::new(&Lua::new(), None, &[0; 65_000]).unwrap();
+        assert!(bytes.resize(LONGEST) && !bytes.resize(LONGEST + 1));
     }
 
     #[test]
