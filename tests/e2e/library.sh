@@ -93,30 +93,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 C
 
 cd "$WORK"
-openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=x >/dev/null 2>&1
-# Connections whose beginning is dropped stay: each is served by a thread.
-ip netns exec "$RIGHT" python3 -c '
-import http.server, ssl
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    def finish_request(self, request, address):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain("cert.pem", "key.pem")
-        with context.wrap_socket(request, server_side=True) as wrapped:
-            super().finish_request(wrapped, address)
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-Server(("198.51.100.2", 443), Handler).serve_forever()
-' >/dev/null 2>&1 &
-PIDS+=($!)
-fetch() {
-    ip netns exec "$LEFT" curl -sk --max-time 3 -o /dev/null -w '%{http_code}' --resolve "$1:443:198.51.100.2" "https://$1/" || true
-}
-answers() { [ "$(fetch open.example)" = 200 ]; }
-eventually "the server answers" answers
+serve_tls
 
 for form in expanded general; do
     "$MOONHOOK" build --library filter/names.lua -o names.bpf.o --form $form >build.out
@@ -125,9 +102,9 @@ for form in expanded general; do
     bpftool gen object linked.bpf.o program.bpf.o names.bpf.o
     # Name spaces have file systems of their own for BPF: it is attached from within.
     ip netns exec "$RIGHT" ip link set dev right0 xdpgeneric obj linked.bpf.o sec xdp
-    is 200 fetch open.example
-    is 000 fetch blocked.example
-    is 200 fetch other.example
+    is 200 https_status open.example
+    is 000 https_status blocked.example
+    is 200 https_status other.example
     id=$(ip netns exec "$RIGHT" ip -j link show dev right0 | jq '.[0].xdp.prog.id')
     for map in $(bpftool -j prog show id "$id" | jq '.map_ids[]'); do
         case $(bpftool -j map show id "$map" | jq -r .name) in
@@ -136,7 +113,7 @@ for form in expanded general; do
     done
     [ "$(cat seen.out)" -ge 3 ] || die "$form: the function has counted $(cat seen.out)"
     ip netns exec "$RIGHT" ip link set dev right0 xdpgeneric off
-    is 200 fetch blocked.example
+    is 200 https_status blocked.example
 done
 
 # Whatever functions and their parameters are called: a name is refused, or C takes the header, and both libraries go into one program.

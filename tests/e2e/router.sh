@@ -12,18 +12,9 @@ namespace LEFT left
 namespace MIDDLE middle
 namespace RIGHT right
 
-# link NAMESPACE NAME NUMBER PORT: an interface of the host in NAMESPACE, and PORT of the router; NUMBER is that of the network.
+# link NAMESPACE NAME NUMBER PORT: as `routed`; redirected frames are taken where the receiving end polls, and need whole checksums.
 link() {
-    ip link add "$2" netns "$1" type veth peer name "$4" netns "$MIDDLE"
-    ip -n "$1" address add "192.0.$3.1/24" dev "$2"
-    ip -n "$1" address add "2001:db8:$3::1/64" dev "$2" nodad
-    ip -n "$MIDDLE" address add "192.0.$3.254/24" dev "$4"
-    ip -n "$MIDDLE" address add "2001:db8:$3::fe/64" dev "$4" nodad
-    ip -n "$1" link set "$2" up
-    ip -n "$MIDDLE" link set "$4" up
-    ip -n "$1" route add default via "192.0.$3.254"
-    ip -n "$1" route add default via "2001:db8:$3::fe"
-    # Redirected frames are taken where the receiving end polls, and need whole checksums.
+    routed "$@"
     ip netns exec "$1" ethtool -K "$2" gro on tx off >/dev/null
     ip netns exec "$MIDDLE" ethtool -K "$4" gro on >/dev/null
 }

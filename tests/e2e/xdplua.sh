@@ -67,42 +67,19 @@ challenge() {
     detach
 }
 
-openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=x >/dev/null 2>&1
-# Connections whose beginning is dropped stay: each is served by a thread.
-ip netns exec "$RIGHT" python3 -c '
-import http.server, ssl
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    def finish_request(self, request, address):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain("cert.pem", "key.pem")
-        with context.wrap_socket(request, server_side=True) as wrapped:
-            super().finish_request(wrapped, address)
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-Server(("198.51.100.2", 443), Handler).serve_forever()
-' >/dev/null 2>&1 &
-PIDS+=($!)
-connect() {
-    ip netns exec "$LEFT" curl -sk --max-time 2 -o /dev/null -w '%{http_code}' --resolve "$1:443:198.51.100.2" "https://$1/" || true
-}
-answers() { [ "$(connect open.example)" = 200 ]; }
-eventually "the server of TLS answers" answers
+serve_tls
 
 names() {
     program sni "$1" -D MOONHOOK_WITHOUT_KSYM -include sni.h
-    is 200 connect blocked.example
+    is 200 https_status blocked.example
     python3 names.py "$PINS/maps/sni__refused" blocked.example other.example
-    is 000 connect blocked.example
-    is 200 connect open.example
-    is 200 connect sub.blocked.example
+    is 000 https_status blocked.example
+    is 200 https_status open.example
+    is 200 https_status sub.blocked.example
     python3 names.py "$PINS/maps/sni__refused" >names.out
     grep -Eqx 'blocked.example [1-9][0-9]*' names.out && grep -qx 'other.example 0' names.out || die "$1: $(cat names.out)"
     detach
-    is 200 connect blocked.example
+    is 200 https_status blocked.example
 }
 
 for form in expanded general; do
