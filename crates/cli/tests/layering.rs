@@ -81,6 +81,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "snapshot",
         ],
     ),
+    ("nflua", &["control", "engine", "hook", "install", "load", "queue", "records", "schema", "snapshot"]),
     (
         "session",
         &[
