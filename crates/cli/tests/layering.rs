@@ -81,7 +81,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "snapshot",
         ],
     ),
-    ("nflua", &["control", "engine", "hook", "install", "load", "queue", "records", "schema", "snapshot"]),
+    ("nflua", &["control", "diagnostic", "engine", "hook", "install", "load", "queue", "records", "schema"]),
     (
         "session",
         &[
