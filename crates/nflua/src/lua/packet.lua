@@ -189,12 +189,18 @@ local function named(name)
   return found
 end
 
--- A handler for matches that rules have with this function; where `has_payload`, of TCP packets with a payload only. Without a name that is all.
+-- A handler for matches that rules have with the function called `name`; where `has_payload`, of TCP packets with a payload only. Without
+-- a name that is all. What the state calls so now is what packets ask: it is made anew with what the state executes.
 function M.match(name, has_payload)
+  local found = lib[name]
+  if type(found) ~= "function" then
+    found = function() error("couldn't find function: " .. name, 0) end
+  end
+  local is_all = name == ""
   return function(packet)
     if has_payload and not (packet.tcp and #packet.payload > 0) then return false end
-    if name == "" then return true end
-    local result = named(name)(setmetatable({ packet = packet, is_open = true }, class))
+    if is_all then return true end
+    local result = found(setmetatable({ packet = packet, is_open = true }, class))
     if result == true or result == "hotdrop" then return true end
     if result == false then return false end
     error("invalid match return", 0)
