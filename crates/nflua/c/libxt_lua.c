@@ -2,28 +2,16 @@
  * The match `lua` of iptables: a function of one of NFLua's states says whether a packet matches.
  *
  * In the kernel it is the match `bpf`, revision 1 (xt_bpf.h): the daemon compiles the function, pins the program, and says where.
- * So rules are listed and saved as `bpf … pinned PATH`, and `-C` and `-D` find them by what they were added with.
+ * Behind the path stands what the rule was made of (words.h), by which libipt_bpf.c lists and saves it.
  */
 #define PLUGIN "lua"
 
 #include "plugin.h"
+#include "words.h"
 
-#include <linux/netfilter/xt_bpf.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { O_STATE, O_FUNCTION, O_TCP_PAYLOAD, O_MASK };
-
-/* As the question has it. */
-enum { FLAG_TCP_PAYLOAD = 1 };
-
-/* What a rule's options say, until all of them are known. */
-struct options {
-	char state[NAME_SIZE];
-	char function[NAME_SIZE];
-	unsigned int flags;
-	uint32_t mask;
-};
 
 static const struct xt_option_entry options[] = {
 #if GENERATION == GENERATION_2019
@@ -74,7 +62,7 @@ static uint32_t mask_of(const char *text)
 
 static void parse(struct xt_option_call *call)
 {
-	struct options *wanted = call->udata;
+	struct words *wanted = call->udata;
 
 	xtables_option_parse(call);
 	switch (call->entry->id) {
@@ -94,7 +82,7 @@ static void parse(struct xt_option_call *call)
 }
 
 /* Which program answers; asked for with the same words it is the same one. */
-static const char *program_of(const struct options *wanted, struct message *answer)
+static const char *program_of(const struct words *wanted, struct message *answer)
 {
 	struct message question = { .length = 0 };
 	char number[16];
@@ -112,7 +100,7 @@ static const char *program_of(const struct options *wanted, struct message *answ
 static void check(struct xt_fcheck_call *call)
 {
 	struct xt_bpf_info_v1 *rule = call->data;
-	struct options *wanted = call->udata;
+	struct words *wanted = call->udata;
 	struct message answer;
 	const char *path;
 
@@ -134,6 +122,7 @@ static void check(struct xt_fcheck_call *call)
 			      path, strerror(errno));
 	rule->mode = XT_BPF_MODE_PATH_PINNED;
 	strcpy(rule->path, path);
+	put_words(rule, wanted);
 }
 
 static struct xtables_match match = {
@@ -141,10 +130,11 @@ static struct xtables_match match = {
 	.name = PLUGIN,
 	.real_name = "bpf",
 	.revision = 1,
+	.ext_flags = XTABLES_EXT_ALIAS,
 	.family = NFPROTO_UNSPEC,
 	.size = XT_ALIGN(sizeof(struct xt_bpf_info_v1)),
 	.userspacesize = XT_ALIGN(offsetof(struct xt_bpf_info_v1, filter)),
-	.udata_size = sizeof(struct options),
+	.udata_size = sizeof(struct words),
 	.help = print_help,
 	.x6_parse = parse,
 	.x6_fcheck = check,
