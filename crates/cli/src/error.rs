@@ -10,6 +10,7 @@ use moonhook_engine::EngineError;
 use moonhook_install::InstallError;
 use moonhook_load::LoadError;
 use moonhook_nflua::NfluaError;
+use moonhook_nflua::install::PluginError;
 use moonhook_packages::PackageError;
 use moonhook_records::RecordError;
 use moonhook_serve::ServeError;
@@ -38,6 +39,8 @@ pub enum CliError {
     Package(#[from] PackageError),
     #[error(transparent)]
     Nflua(#[from] NfluaError),
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
     #[error("there is no page about '{code}'")]
     NoPage { code: String },
     #[error("{} would be overwritten while it is read", path.display())]
@@ -107,6 +110,7 @@ impl CliError {
             CliError::Remote(failure) => crate::explain::known_code(&failure.code),
             CliError::Package(error) => error.code(),
             CliError::Nflua(error) => error.code(),
+            CliError::Plugin(error) => error.code(),
             CliError::NoPage { .. } => "MH0002",
             CliError::SameFile { .. } => "MH0003",
             CliError::NothingToMeasure { .. } => "MH0004",
@@ -135,6 +139,7 @@ impl CliError {
             CliError::Remote(failure) => return remote(failure),
             CliError::Package(error) => return error.diagnostic(),
             CliError::Nflua(error) => return error.diagnostic(),
+            CliError::Plugin(error) => return error.diagnostic(),
             CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
             CliError::SameFile { .. } => "give another name to what is written",
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
@@ -181,6 +186,7 @@ impl CliError {
             CliError::Nflua(error) if error.is_of_script() => Exit::Refused,
             CliError::Package(_)
             | CliError::Nflua(_)
+            | CliError::Plugin(_)
             | CliError::Capture(_)
             | CliError::NothingToMeasure { .. }
             | CliError::NoMatch { .. }

@@ -1,5 +1,7 @@
 //! `moonhook nflua`: NFLua's states, and what is done with them.
 
+mod install;
+
 use crate::run::stop_on_signals;
 use crate::{CliError, Exit};
 use moonhook_engine::{RunningKernel, Settings};
@@ -15,6 +17,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  moonhook nflua install
   moonhook nflua run &
   moonhook nflua create st
   moonhook nflua execute st script.lua
@@ -23,7 +26,7 @@ Examples:
   moonhook nflua list
 
 The states belong to the network namespace of `run`. `moonhook nflua install` gives iptables what it needs for such rules, and Lua the
-module `nflua`.
+module `nflua`: it compiles them with the host's C compiler and headers, on Debian the packages gcc, libxtables-dev and liblua5.4-dev.
 
 Exit codes: 0 done, 1 script refused, 2 usage, 3 privilege, kernel or file, or no such state, 4 bug in Moonhook")]
 pub struct Arguments {
@@ -49,6 +52,10 @@ enum Operation {
     Receive(Receive),
     /// End the process with the states, unless rules or timers need one
     Stop,
+    /// Compile plugins of iptables and the Lua module, and put them where these are found
+    Install(install::Options),
+    /// Remove what `install` has installed, given the same folders
+    Uninstall(install::Places),
 }
 
 #[derive(Debug, clap::Args)]
@@ -153,6 +160,8 @@ pub fn nflua(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         }
         Operation::Receive(arguments) => receive(arguments, &path, out, &*stop_on_signals()?),
         Operation::Stop => simply(Request::Stop),
+        Operation::Install(options) => install::install(options, out),
+        Operation::Uninstall(places) => install::uninstall(places, out),
     }
 }
 

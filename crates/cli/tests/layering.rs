@@ -81,7 +81,21 @@ const LAYERS: &[(&str, &[&str])] = &[
             "snapshot",
         ],
     ),
-    ("nflua", &["control", "diagnostic", "engine", "hook", "install", "load", "queue", "records", "schema"]),
+    (
+        "nflua",
+        &[
+            "control",
+            "diagnostic",
+            "engine",
+            "hook",
+            "install",
+            "load",
+            "queue",
+            "records",
+            "replace",
+            "schema",
+        ],
+    ),
     (
         "session",
         &[

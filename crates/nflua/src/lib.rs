@@ -9,6 +9,7 @@ mod connections;
 mod error;
 mod functions;
 mod held;
+pub mod install;
 mod log;
 mod matches;
 mod ports;
