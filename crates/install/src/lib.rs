@@ -51,6 +51,7 @@ pub use interface::{Interface, InterfaceName};
 pub use interface_watch::InterfaceWatch;
 pub use link::{
     Cgroup, FrameSource, Frames, KeptFrame, Link, Mode, Neighbour, Netfilter, RequestedMode, Site, Target,
+    remove_unruled,
 };
 pub use map::{DataSection, MapInfo};
 pub use map_reader::{MapReader, MapValue};

@@ -56,6 +56,7 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     let listener = Listener::open(&options.socket)?;
     let outside =
         Outside { ports: Arc::default(), sockets: Arc::new(RawSockets::open()), ahead: options.ahead };
+    forget_earlier(&options);
     ready(&options.socket);
     let server = Arc::new(Server {
         options,
@@ -81,6 +82,15 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     // Only an empty folder goes.
     let _ = std::fs::remove_dir(&server.options.pins);
     outcome
+}
+
+/// Removes what an earlier process has left in the file system of programs, but for what rules have.
+fn forget_earlier(options: &Options) {
+    for folder in std::fs::read_dir(&options.pins).into_iter().flatten().flatten() {
+        if let Err(error) = moonhook_install::remove_unruled(&folder.path()) {
+            options.log.failed(&error.to_string());
+        }
+    }
 }
 
 /// Sees to a connection on a thread of its own.

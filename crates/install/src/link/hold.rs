@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-pub(super) use entry::Entry;
+pub(super) use entry::{Entry, release};
 pub(super) use socket::Socket;
 
 /// What keeps a program where it is.

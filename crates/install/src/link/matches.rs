@@ -5,7 +5,7 @@
 //! it. The kernel empties the array when no process has it open any more, unless it is pinned (`prog_array_map_clear`,
 //! kernel/bpf/arraymap.c): then the answer is 0, that the packet is not meant.
 
-use super::hold::{Entry, Hold};
+use super::hold::{Entry, Hold, release};
 use super::kind::{Elsewhere, Kind, Made, Target};
 use super::site::Site;
 use super::xdp::Mode;
@@ -75,6 +75,23 @@ impl Kind for OfMatch {
     fn is_attached(&self, _: &bpf_link_info) -> bool {
         false
     }
+}
+
+/// Removes the files in a folder that matches have left, but for those that rules have.
+///
+/// # Errors
+/// The first that something failed of; the others are seen to.
+pub fn remove_unruled(folder: &Path) -> Result<(), InstallError> {
+    let mut outcome = Ok(());
+    for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = file.path();
+        if array_of(&path).is_some() {
+            outcome = outcome.and(release(&path).map(drop));
+        }
+    }
+    // Only an empty folder goes.
+    let _ = std::fs::remove_dir(folder);
+    outcome
 }
 
 /// The file that rules name: in the folder with the script's pins.

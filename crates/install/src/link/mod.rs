@@ -31,6 +31,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) use cgroup::mounted as cgroups_mounted;
 pub use frames::{FrameSource, Frames, KeptFrame};
 pub use kind::Target;
+pub use matches::remove_unruled;
 pub use site::{Cgroup, Netfilter, Site};
 pub(crate) use xdp::create as create_xdp;
 pub use xdp::{Mode, RequestedMode};

@@ -4,7 +4,7 @@ use crate::pin::{failed, pin, unpin};
 use crate::{InstallError, sys};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -52,24 +52,9 @@ impl Entry {
         self.put(program)
     }
 
-    /// Takes the pin away, unless somebody has what was pinned: then it is there again, and this gives false. Nobody else finds it for a moment.
+    /// As [`release`], of what is pinned for it.
     pub(in crate::link) fn release(&self) -> Result<bool, InstallError> {
-        let Some(path) = &self.pinned else { return Ok(true) };
-        let number = match sys::pinned(path).and_then(|first| sys::program_info(first.as_fd())) {
-            Ok(info) => info.id,
-            Err(Errno::ENOENT) => return Ok(true),
-            Err(errno) => return Err(failed(path, errno)),
-        };
-        unpin(path)?;
-        let deadline = Instant::now() + GONE;
-        while let Ok(first) = sys::program_by_id(number) {
-            if Instant::now() > deadline {
-                return pin(first.as_fd(), path).map(|()| false);
-            }
-            drop(first);
-            sleep(NAP);
-        }
-        Ok(true)
+        self.pinned.as_deref().map_or(Ok(true), release)
     }
 
     /// From now on the pin is nobody's business.
@@ -89,4 +74,23 @@ impl Entry {
             _ => Ok(()),
         }
     }
+}
+
+/// Takes a pin away, unless somebody has what was pinned: then it is there again, and this gives false. Nobody else finds it for a moment.
+pub(in crate::link) fn release(path: &Path) -> Result<bool, InstallError> {
+    let number = match sys::pinned(path).and_then(|first| sys::program_info(first.as_fd())) {
+        Ok(info) => info.id,
+        Err(Errno::ENOENT) => return Ok(true),
+        Err(errno) => return Err(failed(path, errno)),
+    };
+    unpin(path)?;
+    let deadline = Instant::now() + GONE;
+    while let Ok(first) = sys::program_by_id(number) {
+        if Instant::now() > deadline {
+            return pin(first.as_fd(), path).map(|()| false);
+        }
+        drop(first);
+        sleep(NAP);
+    }
+    Ok(true)
 }
