@@ -69,7 +69,6 @@ ask() { ip netns exec "$LEFT" python3 "$WORK/ask.py" "$1"; }
 start() {
     nsenter --net="/run/netns/$MIDDLE" "$MOONHOOK" nflua run >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
     RUN=$!
-    PIDS+=("$RUN")
     eventually "the process listens" grep -qs '^listening' "$WORK/run.out"
 }
 both() {
