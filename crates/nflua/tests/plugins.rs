@@ -34,6 +34,10 @@ fn daemon(installed: &Installed, pins: PathBuf) -> Daemon {
             [b"match", b"none", ..] => refused("1"),
             [b"target", b"none", ..] => refused("2"),
             [b"match", b"hidden", ..] => message!("ok", "/sys/fs/bpf/nowhere"),
+            [b"match", b"long", ..] => message!("ok", "/x".repeat(256)),
+            [b"match" | b"target", b"silent", ..] => message!("ok"),
+            [b"match" | b"target", b"strange", ..] => message!("error", "x"),
+            [b"target", b"large", ..] => message!("ok", "65536"),
             [b"match", state, ..] => {
                 message!("ok", pins.join(String::from_utf8_lossy(state).as_ref()).display().to_string())
             }
@@ -134,6 +138,34 @@ fn shows_others(installed: &Installed, pins: &Path, program: &str) {
     succeeds(installed.run(program, "-w -F"));
 }
 
+/// Where the path leaves no room for what a rule was made of, the rule is there all the same.
+#[test]
+fn rules_with_long_paths_are_shown_as_the_kernel_has_them() {
+    const TEST: &str = "rules_with_long_paths_are_shown_as_the_kernel_has_them";
+    in_namespaces(TEST, |pins| {
+        let Some(installed) = Installed::new(TEST, Generation::Of2019, None) else { return };
+        let folder = pins.join("a".repeat(200)).join("b".repeat(230));
+        std::fs::create_dir_all(&folder).expect("a folder of pins");
+        pin(&folder.join("deep"), 1);
+        let _daemon = daemon(&installed, folder.clone());
+        let names = ["f".to_string(), "f".repeat(63)];
+        for program in programs(TEST) {
+            let shown = names.each_ref().map(|name| {
+                let rule = format!("OUTPUT -m lua --state deep --function {name}");
+                succeeds(installed.run(program, &format!("-w -A {rule}")));
+                let shown = rules(&installed, program);
+                succeeds(installed.run(program, &format!("-w -D {rule}")));
+                shown
+            });
+            let path = folder.join("deep");
+            let path = path.display();
+            let expected =
+                ["-m lua --state deep --function f".to_string(), format!("-m bpf --object-pinned {path}")];
+            assert_eq!(shown, expected.map(|rule| [format!("-A OUTPUT {rule}")]), "{program}");
+        }
+    });
+}
+
 #[test]
 fn mistakes_end_iptables_with_a_message() {
     const TEST: &str = "mistakes_end_iptables_with_a_message";
@@ -175,6 +207,11 @@ fn mistakes_end_iptables_with_a_message() {
                     "LUA: No chain/target/match by that name. (there is no state",
                 ),
                 ("-m lua --state hidden --function f", "/sys/fs/bpf/nowhere is not to be seen from here"),
+                ("-m lua --state long --function f", "the program's path is too long"),
+                ("-m lua --state silent --function f", "the daemon's answer is not understood"),
+                ("-m lua --state strange --function f", "the daemon's answer is not understood"),
+                ("-j LUA --state silent --function f", "the daemon's answer is not understood"),
+                ("-j LUA --state large --function f", "the daemon's answer is not understood"),
             ] {
                 fails(installed.run(program, &format!("-w -A OUTPUT {arguments}")), said);
             }
