@@ -215,6 +215,15 @@ impl Loaded {
         Some(Upvalue { function: self.cells.raw_get(at).ok()?, number: self.cells.raw_get(at + 1).ok()? })
     }
 
+    /// From now on the state's memory may have so many bytes.
+    ///
+    /// # Errors
+    /// The state cannot be limited.
+    pub fn limit_memory(&mut self, bytes: usize) -> mlua::Result<()> {
+        self.memory_limit = bytes;
+        self.lua.set_memory_limit(bytes).map(drop)
+    }
+
     /// Lets go of what only the snapshot needed: it, the handlers, and tables and variables by number.
     pub fn forget_snapshot(&mut self) -> mlua::Result<()> {
         (self.snapshot, self.handlers) = Default::default();

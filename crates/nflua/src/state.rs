@@ -29,8 +29,9 @@ const ORDERS: usize = 1 << 14;
 /// What the compiler needs on the stack: it recurses into what scripts nest.
 const STACK: usize = 8 << 20;
 
-/// Memory of a state beside what it was created with, in bytes: what its surroundings take.
-const SURROUNDINGS: usize = 64 << 20;
+/// Memory of a state beside what it was created with and what its surroundings take, in bytes: packets that targets decide about, and what
+/// functions and tables take while programs are made of them.
+const SPARE: usize = 8 << 20;
 
 /// `NF_ACCEPT`.
 const ACCEPT: u32 = 1;
@@ -179,16 +180,17 @@ struct Thread {
 
 impl Thread {
     fn begin(wanted: Wanted, orders: Orders) -> Result<Thread, LoadError> {
-        let Wanted { name, memory, folder, pins, mut settings, outside, log } = wanted;
-        settings.load.memory_limit = memory.saturating_add(SURROUNDINGS);
-        let (living, loaded) = Living::begin(&name, &folder, &settings.load)?;
+        let Wanted { name, memory, folder, pins, settings, outside, log } = wanted;
+        let (living, mut loaded) = Living::begin(&name, &folder, &settings.load)?;
         let state = |error: &dyn ToString| LoadError::State { reason: error.to_string() };
         let functions =
             Functions::open(&loaded.lua, &living, &name, &outside).map_err(|error| state(&error))?;
+        let surroundings = loaded.lua.used_memory();
+        let limit = surroundings.saturating_add(SPARE).saturating_add(memory);
+        loaded.limit_memory(limit).map_err(|error| state(&error))?;
         let options = ControlOptions { time_limit: TIME, ..ControlOptions::default() };
         let control = Control::unbound(loaded, options).map_err(|error| state(&error))?;
         let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log);
-        let surroundings = control.lua().used_memory();
         let targets = Targets::new(orders);
         Ok(Thread { living, control, functions, matches, targets, outside, name, log, surroundings })
     }
