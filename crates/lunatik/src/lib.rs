@@ -5,6 +5,8 @@
 
 mod arguments;
 mod class;
+mod device;
+mod endings;
 mod host;
 mod modules;
 mod runtime;

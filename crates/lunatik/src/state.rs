@@ -10,6 +10,7 @@ use std::sync::Arc;
 use mlua::{Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState};
 
 use crate::arguments;
+use crate::endings::Endings;
 use crate::host::Host;
 use crate::share::Shared;
 use crate::task::Task;
@@ -28,17 +29,19 @@ pub(crate) struct Local(Rc<Notes>);
 struct Notes {
     is_ready: Cell<bool>,
     caller: RefCell<Option<Caller>>,
-    /// Functions of the script that others call, by number.
-    kept: RefCell<BTreeMap<u64, Function>>,
+    endings: RefCell<Arc<Endings>>,
+    /// What others call of the script, by number: functions, and tables that have some.
+    kept: RefCell<BTreeMap<u64, Value>>,
     last: Cell<u64>,
     /// Objects that go on although the script has let go of them.
     held: RefCell<Vec<Arc<dyn Any>>>,
 }
 
 impl Local {
-    pub fn with(caller: Caller) -> Local {
+    pub fn with(caller: Caller, endings: Arc<Endings>) -> Local {
         let local = Local::default();
         local.0.caller.replace(Some(caller));
+        local.0.endings.replace(endings);
         local
     }
 
@@ -59,14 +62,19 @@ impl Local {
         self.0.caller.borrow().clone()
     }
 
-    /// Keeps a function; gives its number.
-    pub fn keep(&self, function: Function) -> u64 {
+    /// What has to go before the state ends.
+    pub fn endings(&self) -> Arc<Endings> {
+        Arc::clone(&self.0.endings.borrow())
+    }
+
+    /// Keeps a value; gives its number.
+    pub fn keep(&self, value: Value) -> u64 {
         self.0.last.set(self.0.last.get() + 1);
-        self.0.kept.borrow_mut().insert(self.0.last.get(), function);
+        self.0.kept.borrow_mut().insert(self.0.last.get(), value);
         self.0.last.get()
     }
 
-    pub fn kept(&self, number: u64) -> Option<Function> {
+    pub fn kept(&self, number: u64) -> Option<Value> {
         self.0.kept.borrow().get(&number).cloned()
     }
 
@@ -84,7 +92,7 @@ impl Local {
         self.0.held.borrow_mut().push(object);
     }
 
-    /// Lets go of the functions, which would hold the state that has this, and of objects.
+    /// Lets go of the values, which would hold the state that has this, and of objects.
     pub fn end(&self) {
         let held = self.0.held.take();
         drop(held);
@@ -106,8 +114,8 @@ const STEPS: u32 = 10_000;
 
 impl State {
     /// A state with Lunatik's libraries and modules.
-    pub fn new(host: &Arc<Host>, caller: Caller) -> Result<State, String> {
-        let lua = new_lua(host, caller).map_err(|error| error.to_string())?;
+    pub fn new(host: &Arc<Host>, local: Local) -> Result<State, String> {
+        let lua = new_lua(host, local).map_err(|error| error.to_string())?;
         Ok(State { lua, host: Arc::clone(host), waiting: Value::Nil })
     }
 
@@ -196,7 +204,7 @@ fn chunk(lua: &Lua, path: &Path) -> Result<Function, String> {
     })
 }
 
-fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
+fn new_lua(host: &Arc<Host>, local: Local) -> mlua::Result<Lua> {
     let libraries = StdLib::COROUTINE
         | StdLib::TABLE
         | StdLib::IO
@@ -210,7 +218,7 @@ fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
     let globals = lua.globals();
     arguments::prepare(&lua)?;
     lua.set_app_data(host.sharers());
-    lua.set_app_data(Local::with(caller));
+    lua.set_app_data(local);
     globals.raw_set("_VERSION", "Lua 5.5-kernel")?;
     globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")?;
     globals.raw_set("print", print(&lua, host)?)?;

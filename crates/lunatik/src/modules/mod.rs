@@ -4,6 +4,7 @@ pub(crate) mod byteorder;
 pub(crate) mod completion;
 pub(crate) mod cpu;
 pub(crate) mod data;
+pub(crate) mod device;
 pub(crate) mod fifo;
 pub(crate) mod linux;
 pub(crate) mod lunatik;
@@ -15,11 +16,12 @@ pub(crate) mod thread;
 
 use crate::host::Module;
 
-pub(crate) const MODULES: [Module; 12] = [
+pub(crate) const MODULES: [Module; 13] = [
     byteorder::MODULE,
     completion::MODULE,
     cpu::MODULE,
     data::MODULE,
+    device::MODULE,
     fifo::MODULE,
     linux::MODULE,
     lunatik::MODULE,

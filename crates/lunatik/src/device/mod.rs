@@ -1,0 +1,138 @@
+//! A file that behaves like a character device, and is served by this process (fuse(4)): what is done with it becomes calls of somebody else's.
+
+mod calls;
+mod place;
+mod protocol;
+mod server;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::errno::Errno;
+
+use self::calls::Calls;
+use self::place::Place;
+use self::server::Server;
+
+/// What somebody does with a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Open,
+    /// At most so many bytes, from there on.
+    Read {
+        length: usize,
+        offset: i64,
+    },
+    Write {
+        bytes: Vec<u8>,
+        offset: i64,
+    },
+    Release,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// Opened or released.
+    Nothing,
+    /// Bytes, and where the next ones are; no more bytes than were wanted.
+    Read(Vec<u8>, i64),
+    /// How many of the bytes are written, and where the next ones go.
+    Written(usize, i64),
+}
+
+/// Something to be done, once; dropped without, whoever waits is told that there is no such device (`ENXIO`).
+pub(crate) struct Job {
+    calls: Arc<Calls>,
+    unique: u64,
+    handle: u64,
+    wanted: Option<Wanted>,
+}
+
+impl Job {
+    /// Does it, unless nobody waits for it any more, and answers.
+    pub fn run(mut self, mut make: impl FnMut(Wanted) -> Result<Done, Errno>) {
+        let (Some(mut wanted), Some(task)) = (self.wanted.take(), self.calls.task(self.unique)) else {
+            return;
+        };
+        // Where others have left off meanwhile.
+        match &mut wanted {
+            Wanted::Read { offset, .. } | Wanted::Write { offset, .. } => {
+                *offset = self.calls.offset(self.handle);
+            }
+            Wanted::Open | Wanted::Release => {}
+        }
+        let is_open = wanted == Wanted::Open;
+        let answer = match task.run(|| make(wanted)) {
+            Ok(Done::Nothing) if is_open => return self.opened(),
+            Ok(Done::Nothing) => protocol::answer(self.unique, &[]),
+            Ok(Done::Read(bytes, next)) => {
+                self.calls.set_offset(self.handle, next);
+                protocol::answer(self.unique, &bytes)
+            }
+            Ok(Done::Written(count, next)) => {
+                self.calls.set_offset(self.handle, next);
+                protocol::answer(self.unique, &protocol::written(count))
+            }
+            Err(error) => protocol::refusal(self.unique, error),
+        };
+        self.calls.answer(self.unique, &answer);
+    }
+
+    fn opened(&self) {
+        let handle = self.calls.open();
+        if !self.calls.answer(self.unique, &protocol::answer(self.unique, &protocol::opened(handle))) {
+            self.calls.release(handle);
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.calls.answer(self.unique, &protocol::refusal(self.unique, Errno::ENXIO));
+    }
+}
+
+/// Hands a job to whoever does it.
+pub(crate) type Ask = Box<dyn Fn(Job) + Send>;
+
+/// A device that is there until it stops.
+pub(crate) struct Device {
+    place: Place,
+    calls: Arc<Calls>,
+    is_gone: AtomicBool,
+}
+
+impl Device {
+    /// A device with that name in a folder, and those permissions.
+    ///
+    /// # Errors
+    /// `EINVAL` and `ENAMETOOLONG` for names, `EEXIST` where there is something, `EPERM` for who may not mount, `ENODEV` without FUSE.
+    pub fn new(folder: &Path, name: &[u8], mode: u32, ask: Ask) -> nix::Result<Device> {
+        let calls = Arc::new(Calls::new(place::fuse()?)?);
+        let place = Place::take(folder, name)?;
+        let device = Device { place, calls, is_gone: AtomicBool::new(false) };
+        device.place.mount(&device.calls.fuse)?;
+        let server =
+            Server::new(Arc::clone(&device.calls), String::from_utf8_lossy(name).into_owned(), mode, ask);
+        let thread = std::thread::Builder::new().name("device".to_string()).spawn(move || server.run());
+        thread.map_err(|error| error.raw_os_error().map_or(Errno::EAGAIN, Errno::from_raw))?;
+        Ok(device)
+    }
+
+    /// Removes it. Who has it open is answered `ENXIO`, also who waits for an answer; what is done for these is ended.
+    pub fn stop(&self) {
+        self.calls.stop();
+        if !self.is_gone.swap(true, Ordering::Relaxed) {
+            self.place.unmount();
+            self.place.leave();
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

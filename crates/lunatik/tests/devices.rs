@@ -1,0 +1,330 @@
+//! Devices in /dev: what others read and write there, what goes wrong, and that nothing stays. Needs root and FUSE; without, each test says so and passes.
+
+mod common;
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use common::Place;
+use nix::errno::Errno;
+
+/// A place whose runtimes have devices with names of their own.
+struct Devices {
+    place: Place,
+    name: String,
+}
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+impl Devices {
+    /// `None` where there can be none.
+    fn new() -> Option<Devices> {
+        let may = nix::unistd::geteuid().is_root() && File::options().write(true).open("/dev/fuse").is_ok();
+        if !may {
+            eprintln!("skipped: not root, or no /dev/fuse");
+            return None;
+        }
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Some(Devices { place: Place::new(), name: format!("moonhook-test-{}-{number}", std::process::id()) })
+    }
+
+    fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/dev/{}", self.name))
+    }
+
+    /// Runs a script in a runtime of its own, the global variable `rt`; NAME is the device's.
+    fn begin(&self, script: &str) -> Vec<String> {
+        let script = format!("local NAME, device = {:?}, require('device')\n{script}", self.name);
+        self.place.write("devices.lua", &script);
+        self.place.run("rt = require('lunatik').runtime('devices')")
+    }
+
+    fn read(&self) -> std::io::Result<String> {
+        std::fs::read_to_string(self.path())
+    }
+
+    fn write(&self, text: &str) -> std::io::Result<usize> {
+        OpenOptions::new().write(true).open(self.path())?.write(text.as_bytes())
+    }
+
+    /// What has been printed since the last time; waits for it.
+    fn lines(&self, count: usize) -> Vec<String> {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while self.place.lines.lock().unwrap().len() < count && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::mem::take(&mut *self.place.lines.lock().unwrap())
+    }
+
+    /// What reads the device, in a process of its own.
+    fn cat(&self) -> std::process::Child {
+        Command::new("cat").arg(self.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+}
+
+fn errno<T: std::fmt::Debug>(result: std::io::Result<T>) -> Errno {
+    Errno::from_raw(result.unwrap_err().raw_os_error().unwrap())
+}
+
+/// Whether a process ends within two seconds.
+fn ends(child: &mut std::process::Child) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < deadline {
+        if child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    false
+}
+
+#[test]
+fn devices_are_read_and_written() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "local text = 'one two three'
+         local driver = {name = NAME, mode = 292}
+         function driver:open() print('open', self.name == NAME) end
+         function driver:read(length, offset) return text:sub(offset + 1, offset + 4) end
+         function driver:write(bytes, offset) print('write', bytes, offset) end
+         function driver:release() print('release') end
+         device.new(driver)
+         collectgarbage()",
+    );
+    let there = std::fs::metadata(devices.path()).unwrap();
+    assert_eq!((there.permissions().mode() & 0o7777, there.len()), (0o444, 0));
+    assert!(there.file_type().is_file() && !there.file_type().is_char_device());
+    assert_eq!(devices.read().unwrap(), "one two three");
+    assert_eq!(devices.write("a\0b").unwrap(), 3);
+    let lines = devices.lines(5);
+    assert_eq!(lines, ["open\ttrue", "release", "open\ttrue", "write\ta\0b\t0", "release"]);
+    // There is no position, as with devices that have none; each open file goes on where it was.
+    let mut open = File::options().read(true).write(true).open(devices.path()).unwrap();
+    assert_eq!(errno(std::io::Seek::seek(&mut open, std::io::SeekFrom::Start(1))), Errno::ESPIPE);
+    open.write_all(b"xyz").unwrap();
+    let mut some = [0; 100];
+    assert_eq!(open.read(&mut some).unwrap(), 4);
+    assert_eq!(&some[..4], b" two");
+    std::fs::set_permissions(devices.path(), PermissionsExt::from_mode(0o640)).unwrap();
+    assert_eq!(std::fs::metadata(devices.path()).unwrap().permissions().mode() & 0o7777, 0o640);
+    devices.place.run("rt:stop()");
+    assert!(!devices.path().exists());
+}
+
+#[test]
+fn results_say_how_much_and_where() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "device.new{name = NAME,
+           read = function(_, length, offset) if offset < 30 then return offset .. ',', offset + 10 end end,
+           write = function(_, bytes, offset) print(#bytes, offset) return 2, offset + 100 end}",
+    );
+    assert_eq!(std::fs::metadata(devices.path()).unwrap().permissions().mode() & 0o7777, 0o600);
+    assert_eq!(devices.read().unwrap(), "0,10,20,");
+    let mut open = OpenOptions::new().write(true).open(devices.path()).unwrap();
+    open.write_all(b"abcde").unwrap();
+    assert_eq!(devices.lines(3), ["5\t0", "3\t100", "1\t200"]);
+    // What is no function does nothing: reads are at an end, writes write all.
+    devices.place.run("rt:stop()");
+    devices.begin("device.new{name = NAME, read = 'x', write = 1, open = {}}");
+    assert_eq!(devices.read().unwrap(), "");
+    assert_eq!(devices.write("abc").unwrap(), 3);
+}
+
+#[test]
+fn errors_of_callbacks_are_told_and_wrong_types_are_none() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "local results = {{}, 12, true, setmetatable({}, {__tostring = error})}
+         local at = 0
+         device.new{name = NAME,
+           read = function() at = at + 1 if at > #results then error('no more', 0) end return results[at], 0 end,
+           write = function(_, bytes) return load('return ' .. bytes)() end}",
+    );
+    // A table, a boolean: nothing. A number is its text, and after that there is the next result.
+    assert_eq!(devices.read().unwrap(), "");
+    assert_eq!(devices.read().unwrap(), "12");
+    assert_eq!(devices.read().unwrap(), "");
+    assert_eq!(errno(devices.read()), Errno::ECANCELED);
+    assert_eq!(devices.lines(1), [format!("[{}] read: no more", devices.name)]);
+    assert_eq!(
+        devices.write("-5, {}").map_err(|error| error.raw_os_error()),
+        Err(Some(Errno::ECANCELED as i32))
+    );
+    assert_eq!(devices.lines(1), [format!("[{}] write: number expected, got table", devices.name)]);
+    for (code, count) in
+        [("nil   ", 6), ("-5    ", 6), ("1 << 62", 7), ("2", 1), ("'1'   ", 1), ("0     ", 0)]
+    {
+        assert_eq!(devices.write(code).unwrap(), count, "{code}");
+    }
+    assert_eq!(errno(devices.write("2.5")), Errno::ECANCELED);
+    devices.place.run("rt:stop()");
+    devices.begin("device.new{name = NAME, open = function() error({}) end}");
+    assert_eq!(errno(devices.read()), Errno::ECANCELED);
+    devices.place.run("rt:stop()");
+    let lines = devices.begin("device.new(setmetatable({}, {__index = function(_, key) if key == 'name' then return NAME end error('what', 0) end}))");
+    assert!(lines.iter().any(|line| line.contains("what")), "{lines:?}");
+}
+
+#[test]
+fn drivers_and_names_that_do_not_serve_are_refused() {
+    let Some(devices) = Devices::new() else { return };
+    let place = &devices.place;
+    let long = "n".repeat(300);
+    for (code, expected) in [
+        ("", "bad argument #1 to 'new' (table expected, got no value)".to_string()),
+        ("'x'", "bad argument #1 to 'new' (table expected, got string)".to_string()),
+        ("{}", "bad field 'name' (string expected, got nil)".to_string()),
+        ("{name = 5}", "bad field 'name' (string expected, got number)".to_string()),
+        ("{name = ''}", "failed to create a new device (-22)".to_string()),
+        ("{name = '..'}", "failed to create a new device (-22)".to_string()),
+        ("{name = '../tmp/x'}", "failed to create a new device (-22)".to_string()),
+        ("{name = 'shm/x'}", "failed to create a new device (-22)".to_string()),
+        ("{name = 'a\\0b'}", "failed to create a new device (-22)".to_string()),
+        (&format!("{{name = '{long}'}}"), "failed to create a new device (-36)".to_string()),
+        ("{name = 'null'}", "failed to create a new device (-17)".to_string()),
+        ("{name = 'shm'}", "failed to create a new device (-17)".to_string()),
+    ] {
+        assert_eq!(
+            place.error(&format!("require('device').new({code})")),
+            format!("test:1: {expected}"),
+            "{code}"
+        );
+    }
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    devices.begin("device.new{name = NAME}");
+    let again = format!("require('device').new{{name = {:?}}}", devices.name);
+    assert_eq!(place.error(&again), "test:1: failed to create a new device (-17)");
+    assert_eq!(devices.read().unwrap(), "");
+    place.run("rt:stop()");
+    let closed = format!("do local d <close> = require('device').new{{name = {:?}}} end", devices.name);
+    for _ in 0..3 {
+        assert_eq!(place.error(&closed), "");
+        assert!(!devices.path().exists());
+    }
+}
+
+#[test]
+fn who_waits_is_let_go_of_when_the_device_stops() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "local raw = require('socket')
+         local socket = raw.new(1, 2, 0)
+         device.new{name = NAME, read = function() return socket:receive(100) end}",
+    );
+    let (mut first, mut second) = (devices.cat(), devices.cat());
+    std::thread::sleep(Duration::from_millis(200));
+    let begin = Instant::now();
+    devices.place.run("rt:stop()");
+    assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
+    assert!(ends(&mut first) && ends(&mut second));
+    assert!(!devices.path().exists());
+}
+
+#[test]
+fn who_is_interrupted_does_not_wait_for_the_script() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "local socket = require('socket').new(1, 2, 0)
+         device.new{name = NAME, read = function() return socket:receive(100) end}",
+    );
+    for signal in ["-INT", "-KILL"] {
+        let mut reader = devices.cat();
+        std::thread::sleep(Duration::from_millis(150));
+        Command::new("kill").args([signal, &reader.id().to_string()]).status().unwrap();
+        assert!(ends(&mut reader), "{signal}");
+        // The socket's wait ends, too: the next one is not kept waiting behind it.
+        assert_eq!(devices.lines(1), [format!("[{}] read: EINTR", devices.name)]);
+    }
+}
+
+#[test]
+fn callbacks_that_do_not_return_are_ended() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "device.new{name = NAME,
+           read = function() while true do pcall(string.rep, 'x', 10) end end,
+           write = function(_, text) print(text) end}",
+    );
+    let mut reader = devices.cat();
+    std::thread::sleep(Duration::from_millis(100));
+    let _ = reader.kill();
+    assert!(ends(&mut reader));
+    let begin = Instant::now();
+    assert_eq!(devices.write("after").unwrap(), 5);
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    let lines = devices.lines(2);
+    assert!(lines[0].contains("the thread went on after it was to stop"), "{lines:?}");
+    assert_eq!(lines[1], "after");
+    // The same with a stop.
+    let mut reader = devices.cat();
+    std::thread::sleep(Duration::from_millis(100));
+    let begin = Instant::now();
+    devices.place.run("rt:stop()");
+    assert!(ends(&mut reader) && begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    assert!(!devices.path().exists());
+}
+
+#[test]
+fn files_that_are_open_behind_the_end_have_no_device() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin("d = device.new{name = NAME, read = function() return 'x' end} d:stop() d:stop() device.new{name = NAME, read = d.stop}");
+    let mut open = File::open(devices.path()).unwrap();
+    devices.place.run("rt:stop()");
+    assert_eq!(errno(open.read(&mut [0; 10])), Errno::ENXIO);
+    assert_eq!(open.metadata().unwrap().len(), 0);
+    drop(open);
+    assert_eq!(devices.read().unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn large_reads_and_writes_come_in_parts() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "device.new{name = NAME,
+           read = function(_, length, offset) if offset < 5000000 then return ('x'):rep(length + 10) end end,
+           write = function(_, bytes, offset) print(#bytes, offset) end}",
+    );
+    let mut open = File::options().read(true).write(true).open(devices.path()).unwrap();
+    let mut bytes = vec![0; 64 << 20];
+    let length = open.read(&mut bytes).unwrap();
+    assert!((5_000_000..6_000_000).contains(&length), "{length}");
+    assert!(bytes[..length].iter().all(|byte| *byte == b'x'));
+    let mut open = File::options().write(true).open(devices.path()).unwrap();
+    assert_eq!(open.write(&bytes[..3 << 20]).unwrap(), 3 << 20);
+    let mut at = 0;
+    while at < 3 << 20 {
+        let lines = devices.lines(1);
+        for (length, offset) in lines.iter().map(|line| line.split_once('\t').unwrap()) {
+            assert_eq!(offset.parse(), Ok(at));
+            at += length.parse::<usize>().unwrap();
+        }
+        assert!(!lines.is_empty());
+    }
+}
+
+#[test]
+fn a_script_that_opens_its_own_device_can_be_stopped() {
+    let Some(devices) = Devices::new() else { return };
+    devices.place.write(
+        "devices.lua",
+        &format!(
+            "require('device').new{{name = {0:?}}} return function() print(io.open('/dev/{0}')) end",
+            devices.name
+        ),
+    );
+    devices
+        .place
+        .run("local rt = require('lunatik').runtime('devices') t = require('thread').run(rt, 'own')");
+    std::thread::sleep(Duration::from_millis(100));
+    let begin = Instant::now();
+    devices.place.host.stop();
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(!devices.path().exists());
+}
