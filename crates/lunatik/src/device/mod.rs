@@ -125,7 +125,6 @@ impl Device {
     pub fn stop(&self) {
         self.calls.stop();
         if !self.is_gone.swap(true, Ordering::Relaxed) {
-            self.place.unmount();
             self.place.leave();
         }
     }

@@ -1,13 +1,14 @@
 //! Where a device is seen: a file that is made for it, with a FUSE file mounted over it.
 //!
-//! The file says whose it is, and is locked while its process lives: so what a killed process has left behind is found, and nothing else is taken for that.
+//! The file is marked, and locked while its process lives: so what a killed process has left behind is found, and nothing else is taken for that. The mark
+//! is a mode that no other file has while the file may be seen for a moment (it is empty then), and a text while it is mounted over.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -17,7 +18,10 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::protocol::LARGEST;
 
-/// What such a file begins with. Who sees it is in another mount namespace than the process.
+/// The mode of such a file that is not mounted over: that of a folder like /tmp, without permissions.
+const UNMOUNTED: u32 = 0o1000;
+
+/// What such a file begins with when it is. Who sees it is in another mount namespace than the process.
 const MARK: &str = "moonhook's device: it is mounted here by process ";
 
 /// The type of such mounts, behind `fuse.`.
@@ -50,19 +54,11 @@ impl Place {
 
     fn make(path: &Path) -> nix::Result<Place> {
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create_new(true).mode(0o400).open(path).map_err(number)?;
-        // Nobody takes the file for a dead one's before it is marked, which is after it is locked.
-        let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => file,
-            Err((_, error)) => return Err(error),
-        };
-        let place = |file| Place { path: path.to_path_buf(), file };
-        match writeln!(file, "{MARK}{}", std::process::id()) {
-            Ok(()) => Ok(place(file)),
-            Err(error) => {
-                place(file).leave();
-                Err(number(error))
-            }
+        let made = options.read(true).write(true).create_new(true).mode(UNMOUNTED).open(path);
+        // Somebody may take it for a dead one's before it is locked, and has removed it then.
+        match Flock::lock(made.map_err(number)?, FlockArg::LockExclusiveNonblock) {
+            Ok(file) if is_at(path, &file) => Ok(Place { path: path.to_path_buf(), file }),
+            _ => Err(Errno::EEXIST),
         }
     }
 
@@ -78,17 +74,19 @@ impl Place {
         );
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_NOATIME;
         let kind = format!("fuse.{KIND}");
-        mount(Some(KIND), &self.path, Some(kind.as_str()), flags, Some(options.as_str()))
+        mount(Some(KIND), &self.path, Some(kind.as_str()), flags, Some(options.as_str()))?;
+        // Without text it is still marked.
+        let _ = writeln!(&*self.file, "{MARK}{}", std::process::id());
+        let _ = self.file.set_permissions(PermissionsExt::from_mode(0o400));
+        Ok(())
     }
 
-    /// Takes away what is mounted; files of it that are open stay so.
-    pub fn unmount(&self) {
+    /// Takes away what is mounted, if it is, and the file; what is open stays so.
+    pub fn leave(&self) {
+        let _ = self.file.set_permissions(PermissionsExt::from_mode(UNMOUNTED));
+        let _ = self.file.set_len(0);
         // Somebody may have done so.
         let _ = umount2(&self.path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW);
-    }
-
-    /// Removes the file, if it is there.
-    pub fn leave(&self) {
         remove(&self.path, &self.file);
     }
 }
@@ -109,10 +107,15 @@ fn number(error: std::io::Error) -> Errno {
     error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
 }
 
+/// Whether it is this file that is at a path.
+fn is_at(path: &Path, file: &File) -> bool {
+    let (Ok(own), Ok(there)) = (file.metadata(), path.symlink_metadata()) else { return false };
+    (own.dev(), own.ino()) == (there.dev(), there.ino())
+}
+
 /// Removes the file at a path, if that is this one.
 fn remove(path: &Path, file: &File) {
-    let (Ok(own), Ok(there)) = (file.metadata(), path.symlink_metadata()) else { return };
-    if (own.dev(), own.ino()) == (there.dev(), there.ino()) {
+    if is_at(path, file) {
         // A mount over it that is not ours keeps it.
         let _ = std::fs::remove_file(path);
     }
@@ -147,9 +150,11 @@ fn remove_dead(path: &Path) -> nix::Result<()> {
         // Its process lives.
         Err(_) => return Err(Errno::EEXIST),
     };
+    let there = file.metadata().map_err(number)?;
     let mut text = Vec::new();
     (&mut *file).take(MARK.len() as u64).read_to_end(&mut text).map_err(number)?;
-    if text != MARK.as_bytes() {
+    let is_new = text.is_empty() && there.mode() & 0o7777 == UNMOUNTED;
+    if !is_new && text != MARK.as_bytes() {
         return Err(Errno::EEXIST);
     }
     remove(path, &file);
@@ -226,6 +231,8 @@ mod tests {
         let second = Place::take(folder.path(), b"it").unwrap();
         second.leave();
         assert!(!folder.path().join("it").exists());
+        std::fs::write(folder.path().join("it"), format!("{MARK}1\n")).unwrap();
+        assert!(Place::take(folder.path(), b"it").is_ok());
     }
 
     #[test]
