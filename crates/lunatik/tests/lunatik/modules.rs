@@ -1,10 +1,8 @@
 //! Each module in real Lua, with the texts of its errors.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::Place;
+use crate::place::Place;
 
 #[test]
 fn data_is_read_and_written_within_its_bounds() {

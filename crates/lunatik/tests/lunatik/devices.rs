@@ -1,7 +1,5 @@
 //! Devices in /dev: what others read and write there, what goes wrong, and that nothing stays. Needs root and FUSE; without, each test says so and passes.
 
-mod common;
-
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -10,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use common::Place;
+use crate::place::Place;
 use nix::errno::Errno;
 
 /// A place whose runtimes have devices with names of their own.

@@ -5,21 +5,9 @@ use std::sync::{Arc, Mutex};
 use mlua::{Function, Lua, LuaOptions, StdLib, Table};
 use moonhook_lunatik::Host;
 
-/// Constants that the modules need of the kernel's headers.
-fn constants(lua: &Lua, name: &str, table: &Table) -> mlua::Result<bool> {
-    let text = match name {
-        "linux.socket" => {
-            "return {af = {UNIX = 1, INET = 2, PACKET = 17}, sock = {STREAM = 1, DGRAM = 2, RAW = 3, NONBLOCK = 2048}, ipproto = {TCP = 6, UDP = 17}}"
-        }
-        "linux.eth" => "return {ALL = 3}",
-        _ => return Ok(false),
-    };
-    for pair in lua.load(text).eval::<Table>()?.pairs::<String, mlua::Value>() {
-        let (key, value) = pair?;
-        table.raw_set(key, value)?;
-    }
-    Ok(true)
-}
+/// Modules of constants that the modules need.
+const CONSTANTS: [&str; 6] =
+    ["linux.socket", "linux.eth", "linux.netlink", "linux.genl", "linux.rtnetlink", "linux.nl80211"];
 
 pub struct Place {
     pub folder: tempfile::TempDir,
@@ -36,14 +24,15 @@ impl Place {
             let lines = Arc::clone(&lines);
             Box::new(move |line| lines.lock().unwrap().push(String::from_utf8_lossy(line).into_owned()))
         };
-        let host = moonhook_lunatik::host(folder.path().to_path_buf(), constants, output(), output());
+        let host =
+            moonhook_lunatik::host(folder.path().to_path_buf(), moonhook_load::constants, output(), output());
         // SAFETY: what these tests run keeps to Lua.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) };
-        for name in ["linux.socket", "linux.eth"] {
+        for name in CONSTANTS {
             let find = lua
                 .create_function(move |lua, ()| {
                     let table = lua.create_table()?;
-                    constants(lua, name, &table)?;
+                    moonhook_load::constants(lua, name, &table)?;
                     Ok(table)
                 })
                 .unwrap();

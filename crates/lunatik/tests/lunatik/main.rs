@@ -1,0 +1,6 @@
+//! Lunatik's modules for processes, as scripts have them.
+
+mod devices;
+mod modules;
+mod netlink;
+mod place;
