@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 /// An error of a script.
 #[derive(Debug)]
-pub(crate) enum Raise {
+pub enum Raise {
     /// With the position of the script's call in front of it.
     At(String),
     /// The text alone.
@@ -36,7 +36,7 @@ pub(crate) fn error_name(error: Errno) -> String {
 }
 
 /// The arguments of a call.
-pub(crate) struct Arguments {
+pub struct Arguments {
     values: Vec<Value>,
     /// What errors call the function.
     name: &'static str,
@@ -201,7 +201,7 @@ const PROTECTED: &str = "moonhook.lunatik.pcall";
 ///
 /// # Errors
 /// There is no memory.
-pub(crate) fn protected(
+pub fn protected(
     lua: &Lua,
     function: &Function,
     mut arguments: MultiValue,
@@ -238,7 +238,10 @@ pub(crate) fn function<R: IntoLuaMulti>(
 }
 
 /// Adds a function to a module.
-pub(crate) fn add<R: mlua::IntoLuaMulti>(
+///
+/// # Errors
+/// There is no memory.
+pub fn add<R: mlua::IntoLuaMulti>(
     lua: &Lua,
     module: &mlua::Table,
     name: &'static str,

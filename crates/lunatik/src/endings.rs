@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError, Weak};
 
 /// Something that ends, from whatever thread.
-pub(crate) trait Ending: Send + Sync {
+pub trait Ending: Send + Sync {
     /// Ends it, without waiting for Lua; nothing more happens the second time.
     fn end(&self);
 }

@@ -11,6 +11,7 @@ use mlua::{AnyUserData, Function, Lua, Table, Value};
 
 use crate::arguments;
 use crate::endings::Endings;
+use crate::extension::Extension;
 use crate::runtime::Runtime;
 use crate::share::{Shared, Sharers};
 use crate::state::{self, Call, Local, text};
@@ -37,6 +38,8 @@ pub(crate) struct Modules {
     pub rust: &'static [Module],
     /// Those in Lua: their names and texts.
     pub lua: &'static [(&'static str, &'static str)],
+    /// Those that others have, for the states of runtimes.
+    pub extensions: &'static [Extension],
 }
 
 /// What is to be done in a state that others have made; `None` is the end.
@@ -143,7 +146,7 @@ impl Host {
             let (calls, called) = channel();
             self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
             let caller = Arc::new(move |call| calls.send(Some(call)).is_ok());
-            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings)));
+            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), false));
             lua.set_app_data(Calls(called));
         }
         let require: Function = globals.get("require")?;

@@ -67,7 +67,7 @@ impl Runtime {
         let live = move || {
             lived.run(|| {
                 let loaded = lend(by, || {
-                    let local = Local::with(caller, ended);
+                    let local = Local::with(caller, ended, context == Context::Softirq);
                     State::new(&own, local).and_then(|mut state| state.load(&script).map(|()| state))
                 });
                 match loaded {

@@ -1,6 +1,6 @@
 //! A state's own side: its libraries and modules, its script, and what waits in it.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,6 +11,7 @@ use mlua::{Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, V
 
 use crate::arguments;
 use crate::endings::Endings;
+use crate::extension::Surroundings;
 use crate::host::Host;
 use crate::share::Shared;
 use crate::task::Task;
@@ -30,6 +31,9 @@ struct Notes {
     is_ready: Cell<bool>,
     caller: RefCell<Option<Caller>>,
     endings: RefCell<Arc<Endings>>,
+    is_softirq: Cell<bool>,
+    /// What modules of others have of their own, by type.
+    own: RefCell<BTreeMap<TypeId, Rc<dyn Any>>>,
     /// What others call of the script, by number: functions, and tables that have some.
     kept: RefCell<BTreeMap<u64, Value>>,
     last: Cell<u64>,
@@ -38,8 +42,9 @@ struct Notes {
 }
 
 impl Local {
-    pub fn with(caller: Caller, endings: Arc<Endings>) -> Local {
+    pub fn with(caller: Caller, endings: Arc<Endings>, is_softirq: bool) -> Local {
         let local = Local::default();
+        local.0.is_softirq.set(is_softirq);
         local.0.caller.replace(Some(caller));
         local.0.endings.replace(endings);
         local
@@ -65,6 +70,19 @@ impl Local {
     /// What has to go before the state ends.
     pub fn endings(&self) -> Arc<Endings> {
         Arc::clone(&self.0.endings.borrow())
+    }
+
+    /// Whether it is for what Lunatik does in softirqs.
+    pub fn is_softirq(&self) -> bool {
+        self.0.is_softirq.get()
+    }
+
+    pub fn own<T: Any>(&self) -> Option<Rc<T>> {
+        self.0.own.borrow().get(&TypeId::of::<T>()).cloned()?.downcast().ok()
+    }
+
+    pub fn set_own<T: Any>(&self, own: Rc<T>) {
+        self.0.own.borrow_mut().insert(TypeId::of::<T>(), own);
     }
 
     /// Keeps a value; gives its number.
@@ -98,6 +116,8 @@ impl Local {
         drop(held);
         let kept = self.0.kept.take();
         drop(kept);
+        let own = self.0.own.take();
+        drop(own);
     }
 }
 
@@ -176,7 +196,7 @@ fn call(lua: &Lua, called: &Value, objects: Vec<Shared>) -> mlua::Result<Result<
 }
 
 /// An error value as a message.
-pub(crate) fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string_lossy(),
         Value::Integer(number) => number.to_string(),
@@ -218,6 +238,7 @@ fn new_lua(host: &Arc<Host>, local: Local) -> mlua::Result<Lua> {
     let globals = lua.globals();
     arguments::prepare(&lua)?;
     lua.set_app_data(host.sharers());
+    let surroundings = Surroundings::new(host, &local);
     lua.set_app_data(local);
     globals.raw_set("_VERSION", "Lua 5.5-kernel")?;
     globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")?;
@@ -238,6 +259,11 @@ fn new_lua(host: &Arc<Host>, local: Local) -> mlua::Result<Lua> {
             Ok(table)
         })?;
         preload.raw_set(module.name, open)?;
+    }
+    for extension in host.modules().extensions {
+        let own = surroundings.clone();
+        let open = lua.create_function(move |lua, ()| (extension.open)(lua, &own))?;
+        preload.raw_set(extension.name, open)?;
     }
     for (name, text) in host.modules().lua {
         preload.raw_set(*name, lua.load(*text).set_name(format!("={name}")).into_function()?)?;

@@ -24,8 +24,13 @@ impl Place {
             let lines = Arc::clone(&lines);
             Box::new(move |line| lines.lock().unwrap().push(String::from_utf8_lossy(line).into_owned()))
         };
-        let host =
-            moonhook_lunatik::host(folder.path().to_path_buf(), moonhook_load::constants, output(), output());
+        let host = moonhook_lunatik::host(
+            folder.path().to_path_buf(),
+            moonhook_load::constants,
+            output(),
+            output(),
+            &[],
+        );
         // SAFETY: what these tests run keeps to Lua.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) };
         for name in CONSTANTS {
