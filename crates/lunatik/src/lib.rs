@@ -19,6 +19,7 @@ mod task;
 mod wait;
 
 pub use arguments::{Arguments, Raise, add, protected};
+pub use device::abandon;
 pub use endings::Ending;
 pub use extension::{Callback, Extension, Surroundings, own};
 pub use host::{Constants, Host, Output};

@@ -6,8 +6,8 @@ mod protocol;
 mod server;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use nix::errno::Errno;
 
@@ -109,10 +109,11 @@ impl Device {
     ///
     /// # Errors
     /// `EINVAL` and `ENAMETOOLONG` for names, `EEXIST` where there is something, `EPERM` for who may not mount, `ENODEV` without FUSE.
-    pub fn new(folder: &Path, name: &[u8], mode: u32, ask: Ask) -> nix::Result<Device> {
+    pub fn new(folder: &Path, name: &[u8], mode: u32, ask: Ask) -> nix::Result<Arc<Device>> {
         let calls = Arc::new(Calls::new(place::fuse()?)?);
         let place = Place::take(folder, name)?;
-        let device = Device { place, calls, is_gone: AtomicBool::new(false) };
+        let device = Arc::new(Device { place, calls, is_gone: AtomicBool::new(false) });
+        note(&device)?;
         device.place.mount(&device.calls.fuse)?;
         let server =
             Server::new(Arc::clone(&device.calls), String::from_utf8_lossy(name).into_owned(), mode, ask);
@@ -128,6 +129,25 @@ impl Device {
             self.place.leave();
         }
     }
+}
+
+/// All devices of this process; `None` when no more are to come.
+static ALL: Mutex<Option<Vec<Weak<Device>>>> = Mutex::new(Some(Vec::new()));
+
+/// # Errors
+/// `ESHUTDOWN` when the process is at its end.
+fn note(device: &Arc<Device>) -> nix::Result<()> {
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = all.as_mut().ok_or(Errno::ESHUTDOWN)?;
+    all.retain(|device| device.strong_count() > 0);
+    all.push(Arc::downgrade(device));
+    Ok(())
+}
+
+/// Removes all devices of this process, which is to end, whatever its threads are at.
+pub fn abandon() {
+    let all = ALL.lock().unwrap_or_else(PoisonError::into_inner).take();
+    all.iter().flatten().filter_map(Weak::upgrade).for_each(|device| device.stop());
 }
 
 impl Drop for Device {

@@ -26,7 +26,7 @@ const MODE: u32 = 0o600;
 
 /// A device of a script.
 pub(crate) struct Driven {
-    device: Device,
+    device: Arc<Device>,
     /// The number of its driver, among what the state keeps.
     driver: u64,
 }
