@@ -61,6 +61,7 @@ impl Server {
             Operation::Nothing => return,
             Operation::Interrupt(interrupted) => return self.calls.interrupt(*interrupted),
             Operation::Begin => return self.answer(unique, &protocol::begun()),
+            Operation::Space => return self.answer(unique, &protocol::space()),
             Operation::Attributes => return self.answer(unique, &self.attributes.body()),
             Operation::SetAttributes(changed) => {
                 self.change(*changed);

@@ -109,6 +109,7 @@ fn devices_are_read_and_written() {
     let mut some = [0; 100];
     assert_eq!(open.read(&mut some).unwrap(), 4);
     assert_eq!(&some[..4], b" two");
+    assert_eq!(nix::sys::statvfs::statvfs(&devices.path()).unwrap().blocks(), 0);
     std::fs::set_permissions(devices.path(), PermissionsExt::from_mode(0o640)).unwrap();
     assert_eq!(std::fs::metadata(devices.path()).unwrap().permissions().mode() & 0o7777, 0o640);
     devices.place.run("rt:stop()");
