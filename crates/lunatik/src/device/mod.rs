@@ -65,7 +65,13 @@ impl Job {
         }
         let is_open = wanted == Wanted::Open;
         let answer = match task.run(|| make(wanted)) {
-            Ok(Done::Nothing) if is_open => return self.opened(),
+            Ok(Done::Nothing) if is_open => {
+                if !self.opened() {
+                    // Nobody has it open, and nobody is going to close it.
+                    let _ = make(Wanted::Release);
+                }
+                return;
+            }
             Ok(Done::Nothing) => protocol::answer(self.unique, &[]),
             Ok(Done::Read(bytes, next)) => {
                 self.calls.set_offset(self.handle, next);
@@ -80,11 +86,15 @@ impl Job {
         self.calls.answer(self.unique, &answer);
     }
 
-    fn opened(&self) {
+    /// Says whether whoever has opened it has it open.
+    fn opened(&self) -> bool {
         let handle = self.calls.open();
-        if !self.calls.answer(self.unique, &protocol::answer(self.unique, &protocol::opened(handle))) {
+        let body = protocol::opened(handle);
+        let is_open = self.calls.answer(self.unique, &protocol::answer(self.unique, &body));
+        if !is_open {
             self.calls.release(handle);
         }
+        is_open
     }
 }
 

@@ -244,6 +244,22 @@ fn who_is_interrupted_does_not_wait_for_the_script() {
 }
 
 #[test]
+fn what_was_opened_is_released() {
+    let Some(devices) = Devices::new() else { return };
+    devices.begin(
+        "local socket = require('socket').new(1, 2, 0)
+         device.new{name = NAME,
+           open = function() pcall(socket.receive, socket, 100) print('open') end,
+           release = function() print('release') end}",
+    );
+    let mut reader = devices.cat();
+    std::thread::sleep(Duration::from_millis(150));
+    let _ = reader.kill();
+    assert!(ends(&mut reader));
+    assert_eq!(devices.lines(2), ["open", "release"]);
+}
+
+#[test]
 fn callbacks_that_do_not_return_are_ended() {
     let Some(devices) = Devices::new() else { return };
     devices.begin(
