@@ -119,6 +119,8 @@ echo one >"/dev/$OWN"
 [ "$(cat "/dev/$OWN" | tr '\n' ' ')" = 'two three ' ] || die "what is kept is $(cat "/dev/$OWN")"
 if echo raise 2>/dev/null >"/dev/$OWN"; then die "an error of the script is none for echo"; fi
 eventually "the error is told" grep -q "write: no such text" "$OUT"
+read -r first <"/dev/$OWN"
+[ "$first $(head -n 1 "/dev/$OWN") $(tail -n 1 "/dev/$OWN")" = 'two two three' ] || die "lines are not read"
 eventually "all have let go of it" grep -qx "users	0" "$OUT"
 # It is nobody else's.
 "${IN[@]}" "$MOONHOOK" run "$WORK/root/keeper.lua" --root "$WORK/root" --control --name other >"$WORK/other" 2>&1 && die "it is there twice"
@@ -253,8 +255,7 @@ uses tap
 PIDS+=("$!")
 eventually "tcpdump listens" grep -qs 'listening on' "$WORK/tcpdump.err"
 start examples/tap "$WORK/theirs"
-# It would go back to the end of its last line, as it can with files.
-timeout 10 head -n 6 /dev/tap >"$WORK/tap" 2>/dev/null &
+timeout 10 head -n 6 /dev/tap >"$WORK/tap" &
 HEAD=$!
 PIDS+=("$HEAD")
 [ "$(echoes 10.77.0.2 3)" = 3 ] || die "no echo"

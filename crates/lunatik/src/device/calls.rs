@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 
-use super::protocol;
+use super::protocol::{self, Place};
 use crate::task::{GRACE, Task};
 use crate::wait::Event;
 
@@ -19,6 +19,15 @@ pub(super) struct Calls {
     pub changed: Event,
 }
 
+/// Where an open file goes on.
+#[derive(Clone, Copy, Default)]
+struct File {
+    /// For the script.
+    offset: i64,
+    /// For the kernel, if nobody moves it.
+    position: u64,
+}
+
 #[derive(Default)]
 struct State {
     is_stopped: bool,
@@ -26,8 +35,7 @@ struct State {
     waiting: BTreeMap<u64, Arc<Task>>,
     /// Tasks that nobody waits for, and when they are ended if they go on.
     ending: Vec<(Instant, Arc<Task>)>,
-    /// What each open file goes on at.
-    offsets: BTreeMap<u64, i64>,
+    files: BTreeMap<u64, File>,
     last: u64,
 }
 
@@ -113,21 +121,29 @@ impl Calls {
         let mut state = self.state();
         state.last += 1;
         let handle = state.last;
-        state.offsets.insert(handle, 0);
+        state.files.insert(handle, File::default());
         handle
     }
 
     pub fn release(&self, handle: u64) {
-        self.state().offsets.remove(&handle);
+        self.state().files.remove(&handle);
     }
 
-    pub fn offset(&self, handle: u64) -> i64 {
-        self.state().offsets.get(&handle).copied().unwrap_or(0)
+    /// Where a file goes on for the script: what the script has said, or where somebody has moved the file to (lseek(2), pread(2)).
+    pub fn offset(&self, place: Place) -> i64 {
+        let file = self.state().files.get(&place.handle).copied().unwrap_or_default();
+        match place.position {
+            Some(position) if position != file.position => position as i64,
+            _ => file.offset,
+        }
     }
 
-    pub fn set_offset(&self, handle: u64, offset: i64) {
-        if let Some(known) = self.state().offsets.get_mut(&handle) {
-            *known = offset;
+    /// So many bytes were read or written; the script has said where it goes on.
+    pub fn advance(&self, place: Place, count: usize, next: i64) {
+        let mut state = self.state();
+        let Some(file) = state.files.get_mut(&place.handle) else { return };
+        if place.position.is_none_or(|position| position == file.position) {
+            *file = File { offset: next, position: file.position.wrapping_add(count as u64) };
         }
     }
 }

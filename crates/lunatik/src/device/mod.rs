@@ -46,7 +46,7 @@ pub(crate) enum Done {
 pub(crate) struct Job {
     calls: Arc<Calls>,
     unique: u64,
-    handle: u64,
+    place: protocol::Place,
     wanted: Option<Wanted>,
 }
 
@@ -59,7 +59,7 @@ impl Job {
         // Where others have left off meanwhile.
         match &mut wanted {
             Wanted::Read { offset, .. } | Wanted::Write { offset, .. } => {
-                *offset = self.calls.offset(self.handle);
+                *offset = self.calls.offset(self.place);
             }
             Wanted::Open | Wanted::Release => {}
         }
@@ -74,11 +74,11 @@ impl Job {
             }
             Ok(Done::Nothing) => protocol::answer(self.unique, &[]),
             Ok(Done::Read(bytes, next)) => {
-                self.calls.set_offset(self.handle, next);
+                self.calls.advance(self.place, bytes.len(), next);
                 protocol::answer(self.unique, &bytes)
             }
             Ok(Done::Written(count, next)) => {
-                self.calls.set_offset(self.handle, next);
+                self.calls.advance(self.place, count, next);
                 protocol::answer(self.unique, &protocol::written(count))
             }
             Err(error) => protocol::refusal(self.unique, error),

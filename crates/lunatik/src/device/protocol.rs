@@ -22,8 +22,9 @@ pub(super) const ROOM: usize = LARGEST + 4096;
 const FLAGS: u32 = 1 << 22;
 const PAGES: u16 = 256;
 
-/// `FOPEN_DIRECT_IO | FOPEN_STREAM`: nothing is kept for later, and there is no position, as with a character device.
-const OPENED: u32 = 1 | 1 << 4;
+/// `FOPEN_DIRECT_IO`: nothing is kept for later. Without a position (`FOPEN_STREAM`) it would be more like a character device, but programs go back in what is a
+/// file to them (`head`, `read` of shells), and say so where they cannot.
+const OPENED: u32 = 1;
 
 /// What the kernel wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +43,11 @@ pub(super) enum Operation<'a> {
     SetAttributes(Changed),
     Open,
     Read {
-        handle: u64,
+        place: Place,
         length: usize,
     },
     Write {
-        handle: u64,
+        place: Place,
         bytes: &'a [u8],
     },
     Release {
@@ -60,6 +61,15 @@ pub(super) enum Operation<'a> {
     Control,
     /// What a file may do without.
     Other,
+}
+
+/// Where something is read or written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The open file.
+    pub handle: u64,
+    /// Its position for the kernel; `None` of files that are opened to append, whose positions mean nothing.
+    pub position: Option<u64>,
 }
 
 /// Attributes that somebody has changed.
@@ -91,11 +101,11 @@ impl<'a> Request<'a> {
             3 => Operation::Attributes,
             4 => Operation::SetAttributes(changed(body)?),
             14 => Operation::Open,
-            15 => Operation::Read { handle: long(body, 0)?, length: usize::try_from(word(body, 16)?).ok()? },
+            15 => Operation::Read { place: place(body)?, length: usize::try_from(word(body, 16)?).ok()? },
             16 => {
                 let length = usize::try_from(word(body, 16)?).ok()?;
                 let end = HEADER.checked_add(length)?;
-                Operation::Write { handle: long(body, 0)?, bytes: body.get(HEADER..end)? }
+                Operation::Write { place: place(body)?, bytes: body.get(HEADER..end)? }
             }
             17 => Operation::Space,
             18 => Operation::Release { handle: long(body, 0)? },
@@ -106,6 +116,12 @@ impl<'a> Request<'a> {
         };
         Some(Request { unique, operation })
     }
+}
+
+/// What `fuse_read_in` and `fuse_write_in` have in common.
+fn place(body: &[u8]) -> Option<Place> {
+    let (handle, position, flags) = (long(body, 0)?, long(body, 8)?, word(body, 32)?);
+    Some(Place { handle, position: (flags & libc::O_APPEND as u32 == 0).then_some(position) })
 }
 
 /// `fuse_setattr_in`, with `FATTR_MODE`, `FATTR_UID` and `FATTR_GID`.
@@ -223,12 +239,14 @@ mod tests {
 
     #[test]
     fn requests_are_read() {
-        let of_file = [5u64.to_ne_bytes(), 0u64.to_ne_bytes(), 300u64.to_ne_bytes()].concat();
-        assert_eq!(operation(15, &of_file), Some(Operation::Read { handle: 5, length: 300 }));
-        let mut write = [9u64.to_ne_bytes(), 0u64.to_ne_bytes(), 2u64.to_ne_bytes()].concat();
-        write.resize(HEADER, 0);
-        write.extend(b"hi!");
-        assert_eq!(operation(16, &write), Some(Operation::Write { handle: 9, bytes: b"hi" }));
+        let of_file = |words: [u64; 5]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let place = Place { handle: 5, position: Some(7) };
+        assert_eq!(operation(15, &of_file([5, 7, 300, 0, 0])), Some(Operation::Read { place, length: 300 }));
+        let append = libc::O_APPEND as u64;
+        let write = [&of_file([9, 7, 2, 0, append])[..], b"hi!"].concat();
+        let place = Place { handle: 9, position: None };
+        assert_eq!(operation(16, &write), Some(Operation::Write { place, bytes: b"hi" }));
+        let of_file = of_file([5, 0, 0, 0, 0]);
         assert_eq!(operation(18, &of_file), Some(Operation::Release { handle: 5 }));
         assert_eq!(operation(36, &77u64.to_ne_bytes()), Some(Operation::Interrupt(77)));
         assert_eq!(operation(42, &[]), Some(Operation::Nothing));

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::poll::PollFlags;
 
 use super::calls::Calls;
-use super::protocol::{self, Attributes, Changed, Operation, ROOM, Request};
+use super::protocol::{self, Attributes, Changed, Operation, Place, ROOM, Request};
 use super::{Ask, Job, Wanted};
 use crate::wait::wait;
 
@@ -57,7 +57,7 @@ impl Server {
 
     fn take(&mut self, request: &Request) {
         let unique = request.unique;
-        let (handle, wanted) = match &request.operation {
+        let (place, wanted) = match &request.operation {
             Operation::Nothing => return,
             Operation::Interrupt(interrupted) => return self.calls.interrupt(*interrupted),
             Operation::Begin => return self.answer(unique, &protocol::begun()),
@@ -69,20 +69,18 @@ impl Server {
             }
             Operation::Control => return self.refuse(unique, Errno::ENOTTY),
             Operation::Other => return self.refuse(unique, Errno::ENOSYS),
-            Operation::Open => (0, Wanted::Open),
-            Operation::Read { handle, length } => (*handle, Wanted::Read { length: *length, offset: 0 }),
-            Operation::Write { handle, bytes } => {
-                (*handle, Wanted::Write { bytes: bytes.to_vec(), offset: 0 })
-            }
+            Operation::Open => (Place::default(), Wanted::Open),
+            Operation::Read { place, length } => (*place, Wanted::Read { length: *length, offset: 0 }),
+            Operation::Write { place, bytes } => (*place, Wanted::Write { bytes: bytes.to_vec(), offset: 0 }),
             Operation::Release { handle } => {
                 self.calls.release(*handle);
-                (*handle, Wanted::Release)
+                (Place::default(), Wanted::Release)
             }
         };
         match self.calls.begin(unique, &self.name) {
             Ok(()) => {
                 let calls = Arc::clone(&self.calls);
-                (self.ask)(Job { calls, unique, handle, wanted: Some(wanted) });
+                (self.ask)(Job { calls, unique, place, wanted: Some(wanted) });
             }
             Err(error) => self.refuse(unique, error),
         }

@@ -102,13 +102,16 @@ fn devices_are_read_and_written() {
     assert_eq!(devices.write("a\0b").unwrap(), 3);
     let lines = devices.lines(5);
     assert_eq!(lines, ["open\ttrue", "release", "open\ttrue", "write\ta\0b\t0", "release"]);
-    // There is no position, as with devices that have none; each open file goes on where it was.
+    // Each open file goes on where it was, unless it is moved.
     let mut open = File::options().read(true).write(true).open(devices.path()).unwrap();
-    assert_eq!(errno(std::io::Seek::seek(&mut open, std::io::SeekFrom::Start(1))), Errno::ESPIPE);
     open.write_all(b"xyz").unwrap();
     let mut some = [0; 100];
     assert_eq!(open.read(&mut some).unwrap(), 4);
     assert_eq!(&some[..4], b" two");
+    assert_eq!(std::os::unix::fs::FileExt::read_at(&open, &mut some[..2], 8).unwrap(), 2);
+    assert_eq!(&some[..2], b"th");
+    assert_eq!(std::io::Seek::seek(&mut open, std::io::SeekFrom::Current(-6)).unwrap(), 1);
+    assert_eq!((open.read(&mut some).unwrap(), &some[..4]), (4, &b"ne t"[..]));
     assert_eq!(nix::sys::statvfs::statvfs(&devices.path()).unwrap().blocks(), 0);
     std::fs::set_permissions(devices.path(), PermissionsExt::from_mode(0o640)).unwrap();
     assert_eq!(std::fs::metadata(devices.path()).unwrap().permissions().mode() & 0o7777, 0o640);
