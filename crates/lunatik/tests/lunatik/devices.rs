@@ -1,4 +1,4 @@
-//! Devices in /dev: what others read and write there, what goes wrong, and that nothing stays. Needs root and FUSE; without, each test says so and passes.
+//! Devices in /dev: what others read and write there, what goes wrong, and that nothing stays. Needs root and FUSE; without, each test notes so and passes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::place::Place;
+use crate::place::{Place, skip};
 use nix::errno::Errno;
 
 /// A place whose runtimes have devices with names of their own.
@@ -24,7 +24,7 @@ impl Devices {
     fn new() -> Option<Devices> {
         let may = nix::unistd::geteuid().is_root() && File::options().write(true).open("/dev/fuse").is_ok();
         if !may {
-            eprintln!("skipped: not root, or no /dev/fuse");
+            skip("not root, or no /dev/fuse");
             return None;
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -1,12 +1,12 @@
 //! Requests by netlink, in a network namespace of each test's own; without root, those that need one say so and pass.
 
-use crate::place::Place;
+use crate::place::{Place, skip};
 use nix::sched::{CloneFlags, unshare};
 
 /// A place in a network namespace of its own, with the loopback interface alone.
 fn place() -> Option<Place> {
     if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
-        eprintln!("skipped: {error}");
+        skip(&format!("network namespaces cannot be made: {error}"));
         return None;
     }
     Some(Place::new())
