@@ -110,6 +110,16 @@ impl Local {
         self.0.held.borrow_mut().push(object);
     }
 
+    /// Keeps an object no longer.
+    pub fn let_go<T: Any>(&self, object: &Arc<T>) {
+        let address = Arc::as_ptr(object).cast::<()>();
+        let mut held = self.0.held.borrow_mut();
+        let place = held.iter().position(|held| Arc::as_ptr(held).cast::<()>() == address);
+        let gone = place.map(|place| held.swap_remove(place));
+        drop(held);
+        drop(gone);
+    }
+
     /// Lets go of the values, which would hold the state that has this, and of objects.
     pub fn end(&self) {
         let held = self.0.held.take();

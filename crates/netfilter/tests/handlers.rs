@@ -167,14 +167,14 @@ fn packets_do_not_wait_for_ever() {
     let (_, took) = passes(b"loop", "127.0.0.1").unwrap();
     assert!(took > Duration::from_millis(1500) && took < Duration::from_secs(4), "{took:?}");
     let (_, took) = passes(b"next", "127.0.0.1").unwrap();
-    assert!(took < Duration::from_millis(500), "{took:?}");
+    assert!(took < Duration::from_millis(1500), "{took:?}");
     // A stop does not wait for it.
     let from = UdpSocket::bind("127.0.0.1:0").unwrap();
     from.send_to(b"loop", from.local_addr().unwrap()).unwrap();
     std::thread::sleep(Duration::from_millis(100));
     let begin = Instant::now();
     place.run("rt:stop()");
-    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
     assert_eq!(come(b"loop"), b"loop");
 }
 

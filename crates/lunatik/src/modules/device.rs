@@ -147,7 +147,9 @@ impl Class for Driven {
         for name in ["stop", "__close"] {
             methods.add(name, |lua, driven, _| {
                 driven.device.stop();
-                Local::of(lua).forget(driven.driver);
+                let local = Local::of(lua);
+                local.forget(driven.driver);
+                local.let_go(driven);
                 Ok(())
             })?;
         }

@@ -229,8 +229,10 @@ impl Class for Notifier {
     fn metatable(lua: &Lua) -> mlua::Result<Table> {
         let methods = Methods::<Notifier>::new(lua)?;
         methods.add("stop", |lua, notifier, _| {
-            Local::of(lua).forget(notifier.callback);
+            let local = Local::of(lua);
+            local.forget(notifier.callback);
             notifier.over.set();
+            local.let_go(notifier);
             Ok(())
         })?;
         methods.metatable()
