@@ -8,6 +8,8 @@ set -euo pipefail
 begin lunatik_devices
 need_bpffs
 [ -c /dev/fuse ] || skip "the kernel has no FUSE"
+have python3 || skip "python3 is not installed"
+have tcpdump || skip "tcpdump is not installed"
 namespace NETNS one
 namespace PEER two
 OWN=mh-test-$$ GATE=mh-gate-$$ DEVICES=()
