@@ -9,6 +9,8 @@ use moonhook_emit::EmitError;
 use moonhook_engine::EngineError;
 use moonhook_install::InstallError;
 use moonhook_load::LoadError;
+use moonhook_nflua::NfluaError;
+use moonhook_nflua::install::PluginError;
 use moonhook_packages::PackageError;
 use moonhook_records::RecordError;
 use moonhook_serve::ServeError;
@@ -35,6 +37,10 @@ pub enum CliError {
     Remote(Box<Failure>),
     #[error(transparent)]
     Package(#[from] PackageError),
+    #[error(transparent)]
+    Nflua(#[from] NfluaError),
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
     #[error("there is no page about '{code}'")]
     NoPage { code: String },
     #[error("{} would be overwritten while it is read", path.display())]
@@ -103,6 +109,8 @@ impl CliError {
             CliError::Serve(error) => crate::explain::known_code(error.code()),
             CliError::Remote(failure) => crate::explain::known_code(&failure.code),
             CliError::Package(error) => error.code(),
+            CliError::Nflua(error) => error.code(),
+            CliError::Plugin(error) => error.code(),
             CliError::NoPage { .. } => "MH0002",
             CliError::SameFile { .. } => "MH0003",
             CliError::NothingToMeasure { .. } => "MH0004",
@@ -130,6 +138,8 @@ impl CliError {
             CliError::Serve(error) => return error.diagnostic(),
             CliError::Remote(failure) => return remote(failure),
             CliError::Package(error) => return error.diagnostic(),
+            CliError::Nflua(error) => return error.diagnostic(),
+            CliError::Plugin(error) => return error.diagnostic(),
             CliError::NoPage { .. } => "`moonhook explain` lists the codes there are",
             CliError::SameFile { .. } => "give another name to what is written",
             CliError::NothingToMeasure { .. } => "give a capture with whole Ethernet frames, or none",
@@ -173,7 +183,10 @@ impl CliError {
             | CliError::NoScript { .. } => Exit::Usage,
             CliError::Remote(failure) => Exit::from(failure.exit),
             CliError::Package(PackageError::Compile { .. }) => Exit::Refused,
+            CliError::Nflua(error) if error.is_of_script() => Exit::Refused,
             CliError::Package(_)
+            | CliError::Nflua(_)
+            | CliError::Plugin(_)
             | CliError::Capture(_)
             | CliError::NothingToMeasure { .. }
             | CliError::NoMatch { .. }

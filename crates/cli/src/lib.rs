@@ -25,6 +25,7 @@ mod hook;
 mod list;
 mod loading;
 mod lunatik;
+mod nflua;
 mod options;
 mod package;
 mod packages;
@@ -109,6 +110,7 @@ enum Command {
     Rule(rule::Arguments),
     Stop(stop::Arguments),
     Lunatik(lunatik::Arguments),
+    Nflua(nflua::Arguments),
     Package(package::Arguments),
     Check(check::Arguments),
     Build(build::Arguments),
@@ -135,6 +137,7 @@ impl Command {
             Command::Rule(arguments) => rule::rule(arguments, out),
             Command::Stop(arguments) => stop::stop(arguments, out),
             Command::Lunatik(arguments) => lunatik::lunatik(arguments, out),
+            Command::Nflua(arguments) => nflua::nflua(arguments, out),
             Command::Package(arguments) => package::package(arguments, out),
             Command::Check(arguments) => check::check(arguments, out),
             Command::Build(arguments) => build::build(arguments, out),
@@ -166,6 +169,7 @@ impl Command {
             Command::Rule(arguments) => arguments.json,
             Command::Stop(arguments) => arguments.json,
             Command::Lunatik(arguments) => arguments.json(),
+            Command::Nflua(arguments) => arguments.json(),
             Command::Package(arguments) => arguments.json,
             Command::Check(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,

@@ -83,6 +83,21 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "nflua",
+        &[
+            "control",
+            "diagnostic",
+            "engine",
+            "hook",
+            "install",
+            "load",
+            "queue",
+            "records",
+            "replace",
+            "schema",
+        ],
+    ),
+    (
         "session",
         &[
             "btf",

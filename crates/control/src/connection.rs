@@ -41,6 +41,12 @@ impl Layout {
 }
 
 impl Connection {
+    /// Of no program.
+    pub(crate) fn nothing() -> Connection {
+        let objects = KernelMaps::default();
+        Connection { tables: Vec::new(), objects, handlers: Handlers::none(), flows: None }
+    }
+
     /// The tables and variables of `program`, which was made of `module`; `owners` says which scripts have them.
     ///
     /// # Errors

@@ -84,10 +84,16 @@ impl Control {
     fn compile(&self, code: &str) -> mlua::Result<Function> {
         let lua = &self.loaded.lua;
         let scripts = lua.create_sequence_from(self.loaded.scripts.iter().map(|script| &script.globals))?;
-        let (upvalues, holders) = self.variables.by_name(lua)?;
+        let (upvalues, holders) = self.bound.variables.by_name(lua)?;
         let environment = lua.load(ENVIRONMENT).set_name("=moonhook");
-        let environment: Table =
-            environment.call((scripts, &self.proxies, upvalues, &self.locals, holders, lua.globals()))?;
+        let environment: Table = environment.call((
+            scripts,
+            &self.bound.proxies,
+            upvalues,
+            &self.bound.locals,
+            holders,
+            lua.globals(),
+        ))?;
         let load = |text: String| {
             let chunk = self.loaded.lua.load(text).set_name("=exec").set_mode(ChunkMode::Text);
             chunk.set_environment(environment.clone()).into_function()

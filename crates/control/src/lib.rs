@@ -10,6 +10,7 @@
 //! to one thread; where that must not be waited for, the others have the tables ([`Connection::tables`]), and can watch the thread
 //! ([`Options::begun`], [`processor_time`]).
 
+mod bound;
 mod connection;
 mod convert;
 mod error;

@@ -1,5 +1,7 @@
 //! The state and its turns: timers, signals and events, one function after another.
 
+use crate::ControlError;
+use crate::bound::Bound;
 use crate::connection::{Connection, Made};
 use crate::convert::{Space, value};
 use crate::flows::Owner;
@@ -8,9 +10,7 @@ use crate::signals::Seen;
 use crate::sweep::Sweeper;
 use crate::table::{SharedTable, table_named};
 use crate::timers::Timers;
-use crate::variables::Variables;
-use crate::{ControlError, locals, proxy};
-use mlua::{Function, Lua, MultiValue, Table};
+use mlua::{Function, Lua, MultiValue};
 use moonhook_install::Program;
 use moonhook_ir::Module;
 use moonhook_load::{CallError, Loaded, Request, Signal, capture_print, captured_print};
@@ -55,12 +55,8 @@ pub enum Report {
 pub struct Control {
     pub(crate) loaded: Loaded,
     options: Options,
-    tables: Vec<Arc<SharedTable>>,
-    pub(crate) variables: Variables,
-    /// The proxies by name.
-    pub(crate) proxies: Table,
-    /// Local variables of the scripts by name.
-    pub(crate) locals: Table,
+    pub(crate) space: Rc<Space>,
+    pub(crate) bound: Bound,
     timers: Timers,
     listeners: Vec<(Vec<u8>, Function)>,
     signals: Vec<(Signal, Function)>,
@@ -102,21 +98,8 @@ impl Control {
             move |table| space.in_event(table)
         }));
         loaded.requests.send_frames(sender(options.netns.clone()));
-        let proxies = loaded.lua.create_table()?;
-        let (mut tables, mut written) = (Vec::new(), Vec::new());
-        for (id, shared) in connection.tables {
-            if let Some(target) = loaded.table(id) {
-                proxy::connect(&loaded.lua, &space, &target, &shared)?;
-                add_proxy(&loaded.lua, &proxies, &shared, &target)?;
-                written.push(target);
-            }
-            tables.push(shared);
-        }
-        loaded.object_maps.become_those(Box::new(connection.objects));
-        let variables = Variables::connect(&loaded, connection.handlers);
-        written.extend(variables.holders());
-        let locals = locals::by_name(&loaded, &written)?;
-        let (flows, earlier) = match (connection.flows, loaded.base.take()) {
+        let (bound, flows) = Bound::make(&loaded, &space, connection)?;
+        let (flows, earlier) = match (flows, loaded.base.take()) {
             (Some(Made { tables, maker, earlier }), Some(base)) => {
                 let owner = Owner::new(tables, maker, base).counted_in(Arc::clone(&options.begun));
                 (Some(Rc::new(owner)), earlier)
@@ -126,12 +109,10 @@ impl Control {
         loaded.forget_snapshot()?;
         let control = Control {
             loaded,
-            sweeper: Sweeper::new(if options.sweeps { &tables } else { &[] }),
+            sweeper: Sweeper::new(if options.sweeps { &bound.tables } else { &[] }),
             options,
-            tables,
-            variables,
-            proxies,
-            locals,
+            space,
+            bound,
             timers: Timers::default(),
             listeners: Vec::new(),
             signals: Vec::new(),
@@ -144,7 +125,7 @@ impl Control {
 
     /// The shared tables, in the order of the module.
     pub fn tables(&self) -> &[Arc<SharedTable>] {
-        &self.tables
+        &self.bound.tables
     }
 
     /// As [`table_named`].
@@ -152,7 +133,7 @@ impl Control {
     /// # Errors
     /// `NoSuchTable`, `Ambiguous`.
     pub fn table(&self, name: &str) -> Result<&Arc<SharedTable>, ControlError> {
-        table_named(&self.tables, name)
+        table_named(&self.bound.tables, name)
     }
 
     /// Does what is due: requests of the scripts, signals, timers, each at most once, and a step of removing entries whose time is
@@ -284,7 +265,7 @@ impl Control {
     ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
         let failed = |message| CallError { message, traceback: Vec::new() };
         self.options.begun.fetch_add(1, Ordering::Relaxed);
-        let fetched = match self.variables.fetch(&self.loaded.lua) {
+        let fetched = match self.bound.variables.fetch(&self.loaded.lua) {
             Ok(fetched) => fetched,
             Err(error) => return (Err(failed(error.to_string())), Vec::new()),
         };
@@ -293,28 +274,7 @@ impl Control {
         let result = self.loaded.call(function, arguments, Some(self.options.time_limit));
         let printed =
             if capturing { captured_print(&self.loaded.lua).unwrap_or_default() } else { Vec::new() };
-        let published = self.variables.publish(&self.loaded.lua, &fetched);
+        let published = self.bound.variables.publish(&self.loaded.lua, &fetched);
         (result.and_then(|results| published.map(|()| results).map_err(failed)), printed)
-    }
-}
-
-/// By its name a proxy can be reached by code from outside; the first of a name counts. Where there are several scripts, each of
-/// them is a table of its proxies, unless a proxy has that name.
-fn add_proxy(lua: &Lua, proxies: &Table, shared: &SharedTable, target: &Table) -> mlua::Result<()> {
-    let add = |to: &Table, name: &str| match to.contains_key(name)? {
-        true => Ok(()),
-        false => to.raw_set(name, target),
-    };
-    add(proxies, shared.name())?;
-    let Some(script) = shared.script() else { return Ok(()) };
-    match proxies.raw_get::<Option<Table>>(script)? {
-        // Tables of scripts have no metatable, proxies have one.
-        Some(of_script) if of_script.metatable().is_none() => add(&of_script, shared.name()),
-        Some(_) => Ok(()),
-        None => {
-            let of_script = lua.create_table()?;
-            add(&of_script, shared.name())?;
-            proxies.raw_set(script, of_script)
-        }
     }
 }

@@ -51,6 +51,11 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
+    /// No variables.
+    pub fn none() -> Handlers {
+        Handlers { memory: Memory::None, variables: Vec::new() }
+    }
+
     /// Those of a module that is loaded as `program`.
     ///
     /// # Errors
@@ -66,6 +71,11 @@ impl Handlers {
 }
 
 impl Variables {
+    /// No variables.
+    pub fn none() -> Variables {
+        Variables { memory: Memory::None, all: Vec::new() }
+    }
+
     /// The variables of both sides. The Lua state is as it was.
     pub fn connect(loaded: &Loaded, handlers: Handlers) -> Variables {
         let shared = |variable: &Variable| {

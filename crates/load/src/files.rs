@@ -66,6 +66,13 @@ impl Files {
         Ok(function)
     }
 
+    /// Forgets the texts of all but so many that were run last.
+    pub fn forget_texts(&self, but: usize) {
+        let mut sources = self.sources.borrow_mut();
+        let gone = sources.len().saturating_sub(but);
+        sources.drain(..gone);
+    }
+
     fn note(&self, path: &Path) {
         let mut read = self.read.borrow_mut();
         if !read.iter().any(|known| known == path) {

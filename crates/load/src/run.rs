@@ -131,7 +131,7 @@ pub(crate) fn is_eclat(path: &Path) -> bool {
 }
 
 /// What the parser refuses.
-fn syntax(failure: Failure) -> LoadError {
+pub(crate) fn syntax(failure: Failure) -> LoadError {
     let failure = Box::new(failure);
     if failure.message.ends_with(TOO_DEEP) { LoadError::TooDeep(failure) } else { LoadError::Syntax(failure) }
 }

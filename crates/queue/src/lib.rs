@@ -4,6 +4,7 @@
 //! its process's alone (`NFT_TABLE_F_OWNER`): it goes with the process, however that dies, and packets pass by where nobody takes them. Knows nothing of
 //! Lua or eBPF.
 
+mod connection;
 mod error;
 mod interface;
 mod message;
@@ -12,6 +13,7 @@ mod queue;
 mod rule;
 mod socket;
 
+pub use connection::{Counters, Tuple, counters};
 pub use error::QueueError;
 pub use packet::{Answer, Packet};
-pub use queue::{Options, Queue};
+pub use queue::{Answerer, Options, Queue};

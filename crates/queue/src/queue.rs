@@ -3,7 +3,7 @@
 use crate::interface::Interfaces;
 use crate::message::{ACKNOWLEDGE, GENERIC, Message};
 use crate::rule::Rule;
-use crate::socket::Socket;
+use crate::socket::{Sender, Socket};
 use crate::{Answer, Packet, QueueError};
 use caps::CapSet;
 use moonhook_hook::NetfilterPlace;
@@ -53,7 +53,8 @@ pub struct Options {
 pub struct Queue {
     socket: Socket,
     number: u16,
-    rule: Rule,
+    /// None where somebody else's rules fill the queue.
+    rule: Option<Rule>,
     waiting: VecDeque<Packet>,
     interfaces: Interfaces,
 }
@@ -64,6 +65,16 @@ impl Queue {
     /// # Errors
     /// `Unsupported` where the kernel has no queues or no rules for them; `NoneFree`; `Refused`.
     pub fn open(place: &NetfilterPlace, options: Options) -> Result<Queue, QueueError> {
+        let mut queue = Queue::for_rules(options)?;
+        queue.rule = Some(Rule::add(place, queue.number, options.passes_by)?);
+        Ok(queue)
+    }
+
+    /// A queue in the network namespace of this thread that rules of others fill, who name it by its number.
+    ///
+    /// # Errors
+    /// `Unsupported` where the kernel has no queues; `NoneFree`; `Refused`.
+    pub fn for_rules(options: Options) -> Result<Queue, QueueError> {
         let mut socket = Socket::open()?;
         socket.set_room(ROOM);
         let number = bind(&mut socket)?;
@@ -72,9 +83,22 @@ impl Queue {
         configure(&mut socket, number, flags)
             .or_else(|_| configure(&mut socket, number, flags & !CONNECTIONS))
             .map_err(|errno| QueueError::refused("configuring a queue", errno))?;
-        let rule = Rule::add(place, number, options.passes_by)?;
         let interfaces = Interfaces::open();
-        Ok(Queue { socket, number, rule, waiting: VecDeque::new(), interfaces })
+        Ok(Queue { socket, number, rule: None, waiting: VecDeque::new(), interfaces })
+    }
+
+    /// The kernel's number of it.
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// Who answers packets from another thread, as long as the queue is there.
+    ///
+    /// # Errors
+    /// `Refused` where there are no descriptors left.
+    pub fn answerer(&self) -> Result<Answerer, QueueError> {
+        let socket = self.socket.sender().map_err(|errno| QueueError::refused("sharing a queue", errno))?;
+        Ok(Answerer { socket, number: self.number })
     }
 
     /// The next packet; waits for one, at most so long.
@@ -99,10 +123,7 @@ impl Queue {
     /// # Errors
     /// `Refused`.
     pub fn answer(&mut self, packet: &Packet, answer: &Answer<'_>) -> Result<(), QueueError> {
-        match self.socket.send(&packet.answer(answer, self.number)) {
-            Ok(()) | Err(Errno::ENOENT) => Ok(()),
-            Err(errno) => Err(QueueError::refused("giving a verdict", errno)),
-        }
+        answered(self.socket.send(&packet.answer(answer, self.number)))
     }
 
     /// The link's header of a packet, as far as the kernel tells; `None` where there is none.
@@ -115,7 +136,30 @@ impl Queue {
     /// # Errors
     /// `Refused`.
     pub fn close(&mut self) -> Result<(), QueueError> {
-        self.rule.end()
+        self.rule.as_mut().map_or(Ok(()), Rule::end)
+    }
+}
+
+/// Answers packets of a queue.
+pub struct Answerer {
+    socket: Sender,
+    number: u16,
+}
+
+impl Answerer {
+    /// As [`Queue::answer`].
+    ///
+    /// # Errors
+    /// `Refused`.
+    pub fn answer(&self, packet: &Packet, answer: &Answer<'_>) -> Result<(), QueueError> {
+        answered(self.socket.send(&packet.answer(answer, self.number)))
+    }
+}
+
+fn answered(sent: Result<(), Errno>) -> Result<(), QueueError> {
+    match sent {
+        Ok(()) | Err(Errno::ENOENT) => Ok(()),
+        Err(errno) => Err(QueueError::refused("giving a verdict", errno)),
     }
 }
 

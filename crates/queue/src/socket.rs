@@ -7,8 +7,9 @@ use netlink_sys::{Socket as Netlink, SocketAddr};
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{MsgFlags, NetlinkAddr, sendto};
 use std::io::ErrorKind;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Room for the longest message: a packet of 65,535 bytes with its attributes.
@@ -64,6 +65,16 @@ impl Socket {
         self.netlink.send_to(bytes, &SocketAddr::new(0, 0), 0).map(drop).map_err(|error| errno(&error))
     }
 
+    /// What sends by the same socket, from any thread: to the kernel it is the same process.
+    ///
+    /// # Errors
+    /// There are no descriptors left.
+    pub fn sender(&self) -> Result<Sender, Errno> {
+        // SAFETY: the socket lives as long as this borrows it.
+        let socket = unsafe { BorrowedFd::borrow_raw(self.netlink.as_raw_fd()) };
+        socket.try_clone_to_owned().map(Sender).map_err(|error| errno(&error))
+    }
+
     /// Sends a request whose message wants an answer and has this number, and waits for what it comes to. Other messages that come
     /// meanwhile are none that somebody waits for.
     ///
@@ -112,6 +123,17 @@ impl Socket {
         };
         message::messages(&self.buffer[..length.min(LONGEST)]).for_each(&mut each);
         Ok(())
+    }
+}
+
+/// A socket that nothing is received by.
+pub struct Sender(OwnedFd);
+
+impl Sender {
+    /// # Errors
+    /// The kernel's.
+    pub fn send(&self, bytes: &[u8]) -> Result<(), Errno> {
+        sendto(self.0.as_raw_fd(), bytes, &NetlinkAddr::new(0, 0), MsgFlags::empty()).map(drop)
     }
 }
 

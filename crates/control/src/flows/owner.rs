@@ -188,7 +188,7 @@ impl Control {
         if owner.begin() {
             owner.set_at_load_time((lua, flows))?;
         }
-        flows.give_to(owner.clone(), self.locals.clone());
+        flows.give_to(owner.clone(), self.bound.locals.clone());
         if let Some(earlier) = earlier {
             self.inherit(owner, Heritage::new(earlier));
         }

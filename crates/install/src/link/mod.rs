@@ -256,6 +256,28 @@ impl Link {
         }
     }
 
+    /// Of a match: detaches it, unless a rule has it. Gives whether it did.
+    ///
+    /// # Errors
+    /// As of pinning, which may have to be done again; `AttachFailed`.
+    pub fn detach_unless_ruled(&self) -> Result<bool, InstallError> {
+        let is_free = match &self.hold {
+            Hold::Entry(entry) => entry.release()?,
+            Hold::Link(_) | Hold::Socket(_) => true,
+        };
+        if is_free {
+            self.detach()?;
+        }
+        Ok(is_free)
+    }
+
+    /// Of a match: lets rules, and what loads all rules anew, go on finding its file, though the rules find no packet any more.
+    pub fn leave_to_rules(mut self) {
+        if let Hold::Entry(entry) = &mut self.hold {
+            entry.leave_pinned();
+        }
+    }
+
     /// Detaches now, and says if that failed.
     ///
     /// # Errors

@@ -1,10 +1,17 @@
 //! A program in an array, where programs that go on with it find it.
 
-use crate::pin::unpin;
-use crate::sys;
+use crate::pin::{failed, pin, unpin};
+use crate::{InstallError, sys};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long the kernel may take to let go of a program whose pin is gone: what has read the pin's inode ends first (`bpf_free_inode`,
+/// kernel/bpf/inode.c).
+const GONE: Duration = Duration::from_millis(300);
+const NAP: Duration = Duration::from_millis(5);
 
 /// An array with the program.
 #[derive(Debug)]
@@ -43,6 +50,31 @@ impl Entry {
             return Err(Errno::EPERM);
         }
         self.put(program)
+    }
+
+    /// Takes the pin away, unless somebody has what was pinned: then it is there again, and this gives false. Nobody else finds it for a moment.
+    pub(in crate::link) fn release(&self) -> Result<bool, InstallError> {
+        let Some(path) = &self.pinned else { return Ok(true) };
+        let number = match sys::pinned(path).and_then(|first| sys::program_info(first.as_fd())) {
+            Ok(info) => info.id,
+            Err(Errno::ENOENT) => return Ok(true),
+            Err(errno) => return Err(failed(path, errno)),
+        };
+        unpin(path)?;
+        let deadline = Instant::now() + GONE;
+        while let Ok(first) = sys::program_by_id(number) {
+            if Instant::now() > deadline {
+                return pin(first.as_fd(), path).map(|()| false);
+            }
+            drop(first);
+            sleep(NAP);
+        }
+        Ok(true)
+    }
+
+    /// From now on the pin is nobody's business.
+    pub(in crate::link) fn leave_pinned(&mut self) {
+        self.pinned = None;
     }
 
     /// Rules that are left find no packet any more.

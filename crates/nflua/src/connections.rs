@@ -1,0 +1,88 @@
+//! What scripts ask about connections.
+
+use mlua::Value;
+use moonhook_queue::{Counters, Tuple, counters};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Which argument is wrong, from 1, and what with it.
+type Problem = (i64, &'static str);
+
+/// What the connection has counted that `(family, protocol, address, port, address, port, direction)` are about, as [`counters`] gives it.
+///
+/// # Errors
+/// In the order in which NFLua finds them.
+pub fn traffic(arguments: &[Value]) -> Result<Option<Option<Counters>>, Problem> {
+    let text = |number: usize| match arguments.get(number - 1) {
+        Some(Value::String(text)) => text.to_string_lossy(),
+        _ => String::new(),
+    };
+    let integer = |number: usize| match arguments.get(number - 1) {
+        Some(Value::Integer(integer)) => *integer,
+        Some(Value::Number(float)) => *float as i64,
+        _ => 0,
+    };
+    if !["original", "reply", "both"].contains(&text(7).as_str()) {
+        return Err((7, "invalid option"));
+    }
+    let protocol = match text(2).as_str() {
+        "udp" => 17,
+        "tcp" => 6,
+        _ => return Err((2, "invalid option")),
+    };
+    let address = |number: usize| {
+        let parsed: Option<IpAddr> = match integer(1) {
+            4 => text(number).parse::<Ipv4Addr>().ok().map(IpAddr::from),
+            _ => text(number).parse::<Ipv6Addr>().ok().map(IpAddr::from),
+        };
+        parsed.ok_or((number as i64, "failed to convert address to binary"))
+    };
+    if ![4, 6].contains(&integer(1)) {
+        return Err((1, "unknown family"));
+    }
+    let (source, target) = (address(3)?, address(5)?);
+    let port = |number: usize| match u16::try_from(integer(number)) {
+        Ok(port) if port != 0 => Ok(port),
+        _ => Err((number as i64, "invalid port")),
+    };
+    let (source_port, target_port) = (port(4)?, port(6)?);
+    // What the kernel does not tell is not there for the script.
+    Ok(counters(&Tuple { source, target, protocol, source_port, target_port }).unwrap_or(None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mlua::Lua;
+
+    #[test]
+    fn wrong_arguments_are_found() {
+        let lua = Lua::new();
+        let text = |text: &str| Value::String(lua.create_string(text).unwrap());
+        let good = || {
+            [
+                Value::Integer(4),
+                text("tcp"),
+                text("10.0.0.1"),
+                Value::Integer(1),
+                text("10.0.0.2"),
+                Value::Integer(65535),
+                text("both"),
+            ]
+        };
+        let problem = |at: usize, value: Value| {
+            let mut arguments = good();
+            arguments[at] = value;
+            traffic(&arguments).unwrap_err()
+        };
+        assert!(traffic(&good()).is_ok());
+        assert_eq!(problem(0, Value::Integer(5)), (1, "unknown family"));
+        assert_eq!(problem(1, text("xxx")), (2, "invalid option"));
+        assert_eq!(problem(6, text("xxx")), (7, "invalid option"));
+        for at in [2, 4] {
+            assert_eq!(problem(at, text("10.0.0.256")).0, at as i64 + 1);
+        }
+        for port in [0, -1, 65536] {
+            assert_eq!(problem(3, Value::Integer(port)), (4, "invalid port"));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+-- Packets as functions of NFLua's states get them, and what functions say of them.
+--
+-- Reads `lib` (the global variables of the state), `native` (functions of the process), `is_packet_time` (whether what runs is packet code: then what the
+-- process has to do is an event), `bytes_of` and `position` of memory. Gives what makes matches and packets of targets.
+--
+-- A packet has `packet`, the hook's, or `bytes`, of one that waits in a queue, with `held`, by which the process answers for it, and `link`, its
+-- link's header.
+
+local lib, native, is_packet_time, memory, bytes_of, position = ...
+local error, getmetatable, pcall, setmetatable, type =
+  lib.error, lib.getmetatable, lib.pcall, lib.setmetatable, lib.type
+local byte, find, gsub, packsize, sub, unpack =
+  lib.string.byte, lib.string.find, lib.string.gsub, lib.string.packsize, lib.string.sub, lib.string.unpack
+local tointeger = lib.math.tointeger
+local event = lib.event
+
+local methods = {}
+local kind = {}
+local class = { __index = methods, __name = "luapacket", __metatable = kind }
+
+local M = {}
+
+-- Level 3 is the script, which called the method that calls this.
+local function opened(self, name)
+  if type(self) ~= "table" or getmetatable(self) ~= kind then
+    error("calling '" .. name .. "' on bad self (luapacket expected, got " .. type(self) .. ")", 3)
+  end
+  if not self.is_open then error("calling '" .. name .. "' on bad self (closed packet)", 3) end
+end
+
+-- All bytes from the IP header on.
+local function text_of(self)
+  if self.packet then return self.packet:getstring(0) end
+  return self.bytes
+end
+
+local function length_of(self)
+  if self.packet then return #self.packet end
+  return #self.bytes
+end
+
+class.__len = function(self)
+  opened(self, "len")
+  return length_of(self)
+end
+
+class.__tostring = function(self)
+  opened(self, "tostring")
+  return "packet: { len:" .. length_of(self) .. " }"
+end
+
+local function integer(value, default, number, name)
+  if value == nil then return default end
+  local whole = tointeger(value)
+  if whole then return whole end
+  error("bad argument #" .. number .. " to '" .. name .. "' (number expected, got " .. type(value) .. ")", 3)
+end
+
+-- Results of `pcall`, with messages that speak of packets.
+local function translated(ok, ...)
+  if ok then return ... end
+  local message = ...
+  if find(message, "data string too short", 1, true) or find(message, "unfinished string", 1, true) then
+    message = "bad argument #1 to 'unpack' (payload too short)"
+  end
+  error(message, 0)
+end
+
+-- Values from position `pos` on, as `string.unpack` has them; there are no floats.
+function methods.unpack(self, fmt, pos)
+  opened(self, "unpack")
+  local text = text_of(self)
+  local at = position(integer(pos, 1, 2, "unpack"), #text)
+  if at < 1 or at > #text + 1 then
+    error("bad argument #2 to 'unpack' (initial position out of payload)", 2)
+  end
+  if find(fmt, "[fdn]") then
+    error("invalid format option '" .. (fmt:match("[fdn]")) .. "'", 2)
+  end
+  if find(fmt, "[sz!]") then return translated(pcall(unpack, fmt, text, at)) end
+  if at - 1 + packsize(fmt) > #text then
+    error("bad argument #1 to 'unpack' (payload too short)", 2)
+  end
+  return unpack(fmt, text, at)
+end
+
+-- Copies the bytes from `i` to `j` into a memory, from its position `o` on.
+function methods.copybytes(self, target, i, j, o)
+  opened(self, "copybytes")
+  local into = bytes_of(target, 1, "copybytes")
+  local text = text_of(self)
+  local first = position(integer(i, 1, 2, "copybytes"), #text)
+  local last = position(integer(j, -1, 3, "copybytes"), #text)
+  local at = position(integer(o, 1, 4, "copybytes"), #into)
+  local function outside(number)
+    error("bad argument #" .. number .. " to 'copybytes' (index out of bounds)", 3)
+  end
+  if first < 1 or first > #text or first > last then outside(2) end
+  if last < 1 or last > #text then outside(3) end
+  if at < 1 or at > #into then outside(4) end
+  local size = last - first + 1
+  if size > #into - at + 1 then error("slice too big for memory", 2) end
+  target.bytes = sub(into, 1, at - 1) .. sub(text, first, last) .. sub(into, at + size)
+end
+
+-- The link's header, in a memory that is empty when the packet is closed.
+function methods.frame(self)
+  opened(self, "frame")
+  if self.packet then
+    error("packets of matches begin with their IP header: a target has the frame", 2)
+  end
+  if not self.header then self.header = memory.create(self.link) end
+  return self.header
+end
+
+-- A number that all packets of a connection have.
+function methods.connid(self)
+  opened(self, "connid")
+  local text = text_of(self)
+  local protocol, at, one, other
+  if #text >= 20 and byte(text, 1) >> 4 == 4 then
+    local source, target = unpack(">I4I4", text, 13)
+    protocol, at, one, other = byte(text, 10), (byte(text, 1) & 15) * 4 + 1, source, target
+  elseif #text >= 40 then
+    local a, b, c, d = unpack(">i8i8i8i8", text, 9)
+    protocol, at, one, other = byte(text, 7), 41, a * 31 + b, c * 31 + d
+  else
+    return 0
+  end
+  local from, to = 0, 0
+  if (protocol == 6 or protocol == 17) and #text >= at + 3 then from, to = unpack(">I2I2", text, at) end
+  one, other = one * 65599 + from, other * 65599 + to
+  if one > other then one, other = other, one end
+  local id = (one ~ (other << 21 | other >> 43)) * 0x9e3779b97f4a7c15 + protocol
+  return id ~ (id >> 29)
+end
+
+-- Answers a TCP packet with a segment that has these bytes.
+function methods.tcpreply(self, message)
+  opened(self, "tcpreply")
+  if type(message) ~= "string" then
+    error("bad argument #1 to 'tcpreply' (string expected, got " .. type(message) .. ")", 2)
+  end
+  if is_packet_time() then
+    event("\0reply", text_of(self), message)
+    return true
+  end
+  if native.reply(text_of(self), message) then return true end
+  return nil, "couldn't reply a packet"
+end
+
+local function stolen(self)
+  if not self.is_stolen then error("packet must be stolen", 3) end
+end
+
+local function shut(self)
+  self.is_open = false
+  if self.header then self.header.bytes = "" end
+end
+
+function methods.close(self)
+  opened(self, "close")
+  stolen(self)
+  native.answer(self.held, "drop")
+  shut(self)
+  return true
+end
+
+-- Lets the packet go on, with another payload where one is given.
+function methods.send(self, payload)
+  opened(self, "send")
+  stolen(self)
+  local bytes
+  if payload ~= nil then
+    bytes = native.with_payload(self.bytes, bytes_of(payload, 1, "send"))
+    if not bytes then return nil, "unable to set tcp payload" end
+  end
+  native.answer(self.held, "accept", bytes)
+  shut(self)
+  return true
+end
+
+-- What matches and targets say --------------------------------------------------------------------------------------
+
+-- The function that a rule names.
+local function named(name)
+  local found = lib[name]
+  if type(found) ~= "function" then error("couldn't find function: " .. name, 0) end
+  return found
+end
+
+-- A handler for matches that rules have with the function called `name`; where `has_payload`, of TCP packets with a payload only. Without
+-- a name that is all. What the state calls so now is what packets ask: it is made anew with what the state executes.
+function M.match(name, has_payload)
+  local found = lib[name]
+  if type(found) ~= "function" then
+    found = function() error("couldn't find function: " .. name, 0) end
+  end
+  local is_all = name == ""
+  return function(packet)
+    if has_payload and not (packet.tcp and #packet.payload > 0) then return false end
+    if is_all then return true end
+    local result = found(setmetatable({ packet = packet, is_open = true }, class))
+    if result == true or result == "hotdrop" then return true end
+    if result == false then return false end
+    error("invalid match return", 0)
+  end
+end
+
+-- A packet for a target.
+function M.waiting(bytes, link, held)
+  return setmetatable({ bytes = bytes, link = link or "", held = held, is_open = true }, class)
+end
+
+function M.decide(name, packet) return named(name)(packet) end
+
+-- The function of a target has returned, or failed.
+function M.end_of(packet, is_stolen)
+  if is_stolen then
+    packet.is_stolen = true
+  elseif packet.is_open then
+    shut(packet)
+  end
+end
+
+return M

@@ -1,0 +1,291 @@
+//! What rules ask in the kernel: a pinned program for each function that rules name, all made of one snapshot of the state.
+
+use crate::NfluaError;
+use crate::functions::Functions;
+use crate::log::Log;
+use crate::state::{Order, Orders};
+use mlua::Function;
+use moonhook_control::{Connection, Control};
+use moonhook_diagnostic::Diagnostic;
+use moonhook_engine::{Kernel, Settings};
+use moonhook_hook::{MATCH, Place, Point};
+use moonhook_install::{InstallError, Link, LogDetail, RequestedMode, Site, Target};
+use moonhook_load::Living;
+use nix::errno::Errno;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a program that was replaced may still be at work.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long the thread that takes a program's messages waits before it looks whether it should end.
+const NAP: Duration = Duration::from_millis(100);
+
+/// The matches of a state.
+pub struct Matches {
+    folder: PathBuf,
+    settings: Settings,
+    orders: Orders,
+    log: Log,
+    all: Vec<Match>,
+    running: Option<Running>,
+    /// Programs that were replaced, and since when.
+    retired: Vec<(Instant, Running)>,
+}
+
+/// What rules ask.
+struct Match {
+    function: String,
+    has_payload: bool,
+    link: Link,
+}
+
+/// A program that packets are given to, and whose messages a thread takes.
+struct Running {
+    /// Its maps are there as long as it is.
+    _kernel: Kernel,
+    end: Arc<AtomicBool>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a state is made of, for programs.
+pub struct Sources<'a> {
+    pub living: &'a mut Living,
+    pub control: &'a mut Control,
+    pub functions: &'a Functions,
+}
+
+impl Matches {
+    /// None yet; their files will be in `folder`.
+    pub fn new(folder: PathBuf, settings: Settings, orders: Orders, log: Log) -> Matches {
+        Matches { folder, settings, orders, log, all: Vec::new(), running: None, retired: Vec::new() }
+    }
+
+    /// The file of the program that asks a function.
+    ///
+    /// # Errors
+    /// `Refused` where the function cannot be a program, or the kernel does not take it.
+    pub fn path(
+        &mut self,
+        function: &str,
+        has_payload: bool,
+        sources: &mut Sources<'_>,
+    ) -> Result<PathBuf, NfluaError> {
+        let is_it = |known: &&Match| known.function == function && known.has_payload == has_payload;
+        if let Some(known) = self.all.iter().find(is_it) {
+            return path_of(&known.link);
+        }
+        let wanted = point(function, has_payload);
+        let mut points: Vec<Point> = self.all.iter().map(Match::point).collect();
+        points.push(wanted.clone());
+        let made = self.make(&points, sources).and_then(|kernel| {
+            let link = self.attach(&kernel, &wanted).map_err(|error| described(&error.diagnostic()))?;
+            Ok((kernel, link))
+        });
+        let (kernel, link) = match made {
+            Ok(made) => made,
+            Err(problem) => {
+                // Those that there were go on with what the state is.
+                self.renew(sources);
+                return Err(NfluaError::refused(Errno::EINVAL, problem));
+            }
+        };
+        let path = path_of(&link)?;
+        self.all.push(Match { function: function.to_string(), has_payload, link });
+        self.replace(kernel);
+        Ok(path)
+    }
+
+    /// Makes all programs anew, of what the state is now. Where that is not possible, rules find no packet.
+    pub fn renew(&mut self, sources: &mut Sources<'_>) {
+        if self.all.is_empty() {
+            return;
+        }
+        let points: Vec<Point> = self.all.iter().map(Match::point).collect();
+        let made = self.make(&points, sources).or_else(|problem| {
+            self.log.failed(&format!("rules find no packet: {problem}"));
+            self.make_of(&points, sources, |functions, _| Ok(functions.miss()))
+        });
+        match made {
+            Ok(kernel) => self.replace(kernel),
+            Err(problem) => self.log.failed(&problem),
+        }
+    }
+
+    fn make(&self, points: &[Point], sources: &mut Sources<'_>) -> Result<Kernel, String> {
+        self.make_of(points, sources, |functions, point| {
+            let (function, has_payload) = asked(point);
+            functions.handler(&function, has_payload)
+        })
+    }
+
+    /// A program for each of these, in the kernel; the state's tables and variables are that one's.
+    fn make_of(
+        &self,
+        points: &[Point],
+        Sources { living, control, functions }: &mut Sources<'_>,
+        handler: impl Fn(&Functions, &Point) -> mlua::Result<Function>,
+    ) -> Result<Kernel, String> {
+        let failed = |error: mlua::Error| error.to_string();
+        let handlers = points.iter().map(|point| Ok((point.clone(), handler(functions, point)?)));
+        let handlers: Vec<_> = handlers.collect::<mlua::Result<_>>().map_err(failed)?;
+        let loaded = control.take_back().map_err(|error| described(&error.diagnostic()))?;
+        let frozen = functions.for_packets(|| living.freeze(loaded, handlers)).map_err(failed)?;
+        let snapshot = frozen.map_err(|error| described(&error.diagnostic()))?;
+        let installed = Kernel::install(&snapshot, &self.settings, LogDetail::Nothing, |_| Vec::new());
+        let (compiled, kernel) = installed.map_err(|error| described(&error.diagnostic()))?;
+        let connection = Connection::open(&compiled.module, &snapshot.owners, &kernel.program);
+        let bound = connection.and_then(|connection| control.bind(connection));
+        bound.map_err(|error| described(&error.diagnostic()))?;
+        Ok(kernel)
+    }
+
+    fn attach(&self, kernel: &Kernel, point: &Point) -> Result<Link, InstallError> {
+        let target =
+            Target { interface: None, mode: RequestedMode::Auto, netns: None, folder: Some(&self.folder) };
+        let entry = kernel.programs().find(|(_, known)| *known == point);
+        let name = entry.map(|(entry, _)| entry.name.as_str()).unwrap_or_default();
+        kernel.program.attach_at(name, point, &target)
+    }
+
+    /// Gives packets to other programs, and listens to them.
+    fn replace(&mut self, kernel: Kernel) {
+        for known in &mut self.all {
+            let entry = kernel.programs().find(|(_, point)| *point == known.link.point());
+            let Some((entry, _)) = entry else { continue };
+            if let Err(error) = known.link.update(&kernel.program, &entry.name) {
+                self.log.failed(&error.to_string());
+            }
+        }
+        match Running::listened_to(kernel, &self.orders) {
+            Ok(running) => {
+                let now = Instant::now();
+                self.retired.extend(self.running.replace(running).map(|before| (now, before)));
+            }
+            Err(problem) => self.log.failed(&problem),
+        }
+    }
+
+    /// Lets go of programs that are surely over; gives when to do so again.
+    pub fn bury(&mut self) -> Option<Instant> {
+        self.retired.retain(|(since, _)| since.elapsed() < GRACE);
+        self.retired.iter().map(|(since, _)| *since + GRACE).min()
+    }
+
+    /// Ends those that no rule has; says whether that are all.
+    pub fn end_unruled(&mut self) -> bool {
+        let all = std::mem::take(&mut self.all);
+        // What cannot be found out may be a rule.
+        self.all.extend(all.into_iter().filter(|known| !known.link.detach_unless_ruled().unwrap_or(false)));
+        self.all.is_empty()
+    }
+
+    /// Ends all. Rules that are left find no packet.
+    pub fn end(mut self) {
+        self.end_unruled();
+        self.all.drain(..).for_each(|known| known.link.leave_to_rules());
+        // Only an empty folder goes.
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+impl Match {
+    fn point(&self) -> Point {
+        self.link.point().clone()
+    }
+}
+
+impl Running {
+    fn listened_to(kernel: Kernel, orders: &Orders) -> Result<Running, String> {
+        let end = Arc::<AtomicBool>::default();
+        let (decoder, orders) = (kernel.decoder.clone(), orders.clone());
+        let receive = move |record: &[u8]| {
+            if let Ok(message) = decoder.decode(record) {
+                // Where the state does not keep up, messages are lost, as in the ring.
+                let _ = orders.try_send(Order::Said(message));
+            }
+        };
+        if let Some(mut events) = kernel.events(receive).map_err(|error| error.to_string())? {
+            let flag = Arc::clone(&end);
+            let listen = move || {
+                while !flag.load(Ordering::Relaxed) && events.poll(NAP).is_ok() {}
+                while events.consume_some().is_ok_and(|taken| taken != 0) {}
+            };
+            let thread = thread::Builder::new().name("events".to_string());
+            thread.spawn(listen).map_err(|error| error.to_string())?;
+        }
+        Ok(Running { _kernel: kernel, end })
+    }
+}
+
+/// Where the program of a function is; the name says both of what it asks.
+fn point(function: &str, has_payload: bool) -> Point {
+    let payload = if has_payload { "payload" } else { "all" };
+    Point::at(&MATCH, Place::File(format!("{payload}-{}", encoded(function)).into()))
+}
+
+/// The function of a point, and whether it is asked about payloads only.
+fn asked(point: &Point) -> (String, bool) {
+    let Place::File(name) = &point.place else { return Default::default() };
+    let (payload, function) = name.split_once('-').unwrap_or_default();
+    (decoded(function), payload == "payload")
+}
+
+fn path_of(link: &Link) -> Result<PathBuf, NfluaError> {
+    match link.site() {
+        Site::File(path) => Ok(path.clone()),
+        _ => Err(NfluaError::refused(Errno::EINVAL, "the program has no file")),
+    }
+}
+
+fn described(diagnostic: &Diagnostic) -> String {
+    let place = diagnostic.place.as_ref().map(|place| format!("{}:{}: ", place.file, place.line));
+    format!("{}{}", place.unwrap_or_default(), diagnostic.message)
+}
+
+/// A name as part of a file's: letters, digits and `_` as they are, other bytes as `%` and two hexadecimal digits.
+pub fn encoded(name: &str) -> String {
+    let part = |byte: u8| match byte {
+        b'_' => "_".to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02x}"),
+    };
+    name.bytes().map(part).collect()
+}
+
+fn decoded(name: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.bytes().next() {
+        let number = rest.get(1..3).filter(|_| first == b'%');
+        match number.and_then(|number| u8::from_str_radix(number, 16).ok()) {
+            Some(byte) => (bytes.push(byte), rest = &rest[3..]).1,
+            None => (bytes.push(first), rest = &rest[1..]).1,
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_functions_become_names_of_files() {
+        for (name, file) in
+            [("f", "f"), ("a.b/c", "a%2eb%2fc"), ("100%", "100%25"), ("ä", "%c3%a4"), ("", "")]
+        {
+            assert_eq!(encoded(name), file);
+            assert_eq!(decoded(file), name);
+            assert_eq!(asked(&point(name, true)), (name.to_string(), true));
+        }
+    }
+}

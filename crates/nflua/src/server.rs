@@ -1,0 +1,282 @@
+//! The process with the states of a network namespace.
+
+use crate::functions::Outside;
+use crate::protocol::{self, DATA, Request, STATES};
+use crate::raw::RawSockets;
+use crate::socket::{Connection, Listener};
+use crate::state::{Order, State, Wanted, title_of};
+use crate::{Log, NfluaError};
+use moonhook_engine::Settings;
+use nix::errno::Errno;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long a thread waits before it looks whether it should end.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Connections at a time; others are closed.
+const CONNECTIONS: usize = 512;
+
+/// What the process with the states is to be like.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Its socket.
+    pub socket: PathBuf,
+    /// Where modules of scripts are.
+    pub folder: PathBuf,
+    /// Where the programs that rules ask are pinned.
+    pub pins: PathBuf,
+    pub settings: Settings,
+    pub log: Log,
+    /// By how many seconds the kernel's clock of atomic time is ahead of UTC.
+    pub ahead: i64,
+}
+
+/// What all connections have in common.
+struct Server {
+    options: Options,
+    outside: Outside,
+    states: Mutex<BTreeMap<String, Arc<State>>>,
+    connections: AtomicUsize,
+    /// Everything ends.
+    ends: AtomicBool,
+}
+
+type Answer = Result<Vec<Vec<u8>>, NfluaError>;
+
+/// Has states for the network namespace of this thread, until `stop` or a request.
+///
+/// # Errors
+/// `Taken`, `Socket`.
+pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Result<(), NfluaError> {
+    let listener = Listener::open(&options.socket)?;
+    let outside =
+        Outside { ports: Arc::default(), sockets: Arc::new(RawSockets::open()), ahead: options.ahead };
+    ready(&options.socket);
+    let server = Arc::new(Server {
+        options,
+        outside,
+        states: Mutex::default(),
+        connections: AtomicUsize::new(0),
+        ends: AtomicBool::new(false),
+    });
+    let mut outcome = Ok(());
+    while !stop.load(Ordering::Relaxed) && !server.ends.load(Ordering::Relaxed) {
+        match listener.accept(NAP) {
+            Ok(Some(connection)) => serve(&server, connection),
+            Ok(None) => {}
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        }
+    }
+    server.ends.store(true, Ordering::Relaxed);
+    let states = std::mem::take(&mut *server.states());
+    states.values().for_each(|state| state.end());
+    // Only an empty folder goes.
+    let _ = std::fs::remove_dir(&server.options.pins);
+    outcome
+}
+
+/// Sees to a connection on a thread of its own.
+fn serve(server: &Arc<Server>, connection: Connection) {
+    if server.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+        server.connections.fetch_sub(1, Ordering::Relaxed);
+        return;
+    }
+    let of_thread = Arc::clone(server);
+    let work = move || {
+        // A connection that fails has ended.
+        let _ = of_thread.converse(connection);
+        of_thread.connections.fetch_sub(1, Ordering::Relaxed);
+    };
+    if thread::Builder::new().name("client".to_string()).spawn(work).is_err() {
+        server.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Server {
+    fn states(&self) -> MutexGuard<'_, BTreeMap<String, Arc<State>>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next message, until the end of the connection or of everything.
+    fn next(&self, connection: &mut Connection) -> Result<Option<Vec<u8>>, Errno> {
+        while !self.ends.load(Ordering::Relaxed) {
+            if let Some(message) = connection.receive(Some(NAP))? {
+                return Ok((!message.is_empty()).then(|| message.to_vec()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn converse(&self, mut connection: Connection) -> Result<(), Errno> {
+        let Some(message) = self.next(&mut connection)? else { return Ok(()) };
+        match Request::parse(&message) {
+            Ok(Request::Control { port }) => self.with_port(connection, port, None),
+            Ok(Request::Data { port }) => {
+                let socket = connection.duplicate()?;
+                self.with_port(connection, port, Some(socket))
+            }
+            request => {
+                connection.send(&protocol::answered(&request.and_then(|request| self.answer(request))))
+            }
+        }
+    }
+
+    /// Gives the connection a port, and sees to what comes by it: requests, or bytes for states if there is a `socket` for what states send.
+    fn with_port(
+        &self,
+        mut connection: Connection,
+        port: u32,
+        socket: Option<std::os::fd::OwnedFd>,
+    ) -> Result<(), Errno> {
+        let is_for_data = socket.is_some();
+        let taken = match self.outside.ports.take(port, socket) {
+            Ok(taken) => taken,
+            Err(errno) => {
+                let refused = Err(NfluaError::refused(errno, "the port is in use"));
+                return connection.send(&protocol::answered(&refused));
+            }
+        };
+        let outcome = connection
+            .send(&protocol::answered(&Ok(vec![taken.to_string().into_bytes()])))
+            .and_then(|()| match is_for_data {
+                true => self.pass_on(&mut connection, taken),
+                false => self.answer_all(&mut connection),
+            });
+        self.outside.ports.leave(taken);
+        outcome
+    }
+
+    fn answer_all(&self, connection: &mut Connection) -> Result<(), Errno> {
+        while let Some(message) = self.next(connection)? {
+            let outcome = Request::parse(&message).and_then(|request| self.answer(request));
+            connection.send(&protocol::answered(&outcome))?;
+        }
+        Ok(())
+    }
+
+    /// Gives states what is for them. What no state wants is lost, as is what is too long.
+    fn pass_on(&self, connection: &mut Connection, port: u32) -> Result<(), Errno> {
+        while let Some(message) = self.next(connection)? {
+            let (name, Some(bytes)) = protocol::field(&message) else { continue };
+            let state = std::str::from_utf8(name).ok().and_then(|name| self.states().get(name).cloned());
+            if let Some(state) = state.filter(|_| bytes.len() <= DATA) {
+                state.tell(Order::Data { port, bytes: bytes.to_vec() });
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: Request) -> Answer {
+        match request {
+            Request::Create { name, memory } => self.create(name, memory),
+            Request::Destroy { name } => self.destroy(&name),
+            Request::Execute { name, title, code } => {
+                let state = self.state(&name, Errno::ENOENT).inspect_err(|_| {
+                    self.options.log.failed(&format!("lua state not found: {name}"));
+                })?;
+                let title = title_of(&title, &name).to_string();
+                state.ask(|reply| Order::Execute { title, code, reply }).map(|()| Vec::new())
+            }
+            Request::List => self.list(),
+            Request::Stop => self.stop(),
+            Request::Match { mask: 1.., .. } => {
+                Err(NfluaError::refused(Errno::EINVAL, "there are no match bits for masks"))
+            }
+            Request::Match { state, function, has_payload, .. } => {
+                let state = self.state(&state, Errno::EPERM)?;
+                let path = state.ask(|reply| Order::Match { function, has_payload, reply })?;
+                Ok(vec![path.to_string_lossy().into_owned().into_bytes()])
+            }
+            Request::Target { state, function } => {
+                let state = self.state(&state, Errno::ENOENT)?;
+                let number = state.ask(|reply| Order::Target { function, reply })?;
+                Ok(vec![number.to_string().into_bytes()])
+            }
+            // They are what a connection begins with.
+            Request::Control { .. } | Request::Data { .. } => {
+                Err(NfluaError::refused(Errno::EINVAL, "the connection has a port"))
+            }
+        }
+    }
+
+    fn state(&self, name: &str, errno: Errno) -> Result<Arc<State>, NfluaError> {
+        let known = self.states().get(name).cloned();
+        known.ok_or_else(|| NfluaError::refused(errno, format!("there is no state '{name}'")))
+    }
+
+    fn create(&self, name: String, memory: usize) -> Answer {
+        let refused = |errno, reason: String| {
+            self.options.log.failed(&reason);
+            Err(NfluaError::refused(errno, reason))
+        };
+        let mut states = self.states();
+        if states.contains_key(&name) {
+            return refused(Errno::EEXIST, format!("state already exists: {name}"));
+        }
+        if states.len() >= STATES {
+            return refused(Errno::ENOSPC, format!("max states limit reached or out of memory: {STATES}"));
+        }
+        let Options { folder, pins, settings, log, .. } = &self.options;
+        let state = State::begin(Wanted {
+            name: name.clone(),
+            memory,
+            folder: folder.clone(),
+            pins: pins.clone(),
+            settings: settings.clone(),
+            outside: self.outside.clone(),
+            log: *log,
+        })?;
+        states.insert(name, Arc::new(state));
+        Ok(Vec::new())
+    }
+
+    fn destroy(&self, name: &str) -> Answer {
+        let released = self
+            .state(name, Errno::ENOENT)
+            .and_then(|state| state.ask(|reply| Order::Release { ends: true, reply }).map(|()| state));
+        match released {
+            Ok(state) => {
+                state.join();
+                self.states().remove(name);
+                Ok(Vec::new())
+            }
+            Err(error) => {
+                self.options.log.failed(&format!("could not destroy lua state: {error}"));
+                Err(error)
+            }
+        }
+    }
+
+    fn list(&self) -> Answer {
+        let states: Vec<Arc<State>> = self.states().values().cloned().collect();
+        let mut fields = Vec::new();
+        for state in states {
+            // One that has just ended is no more.
+            let Ok(used) = state.ask(|reply| Order::Memory { reply }) else { continue };
+            fields.extend([state.name.clone(), state.memory.to_string(), used.to_string()]);
+        }
+        Ok(fields.into_iter().map(String::into_bytes).collect())
+    }
+
+    fn stop(&self) -> Answer {
+        let states: Vec<Arc<State>> = self.states().values().cloned().collect();
+        for state in states {
+            state.ask(|reply| Order::Release { ends: false, reply }).map_err(|error| match error {
+                NfluaError::Refused { errno, reason } => {
+                    NfluaError::refused(errno, format!("state '{}' is in use: {reason}", state.name))
+                }
+                error => error,
+            })?;
+        }
+        self.ends.store(true, Ordering::Relaxed);
+        Ok(Vec::new())
+    }
+}
