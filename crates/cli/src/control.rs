@@ -7,6 +7,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+/// What handles packets in the states of runtimes.
+static EXTENSIONS: [moonhook_lunatik::Extension; 1] = [moonhook_netfilter::MODULE];
+
 #[derive(Debug)]
 struct Modules {
     host: Arc<Host>,
@@ -19,7 +22,8 @@ pub fn modules(root: &Path, runs_mains: bool) -> Arc<dyn ControlModules> {
     let output = |line: &[u8]| write_line(&mut std::io::stdout().lock(), line);
     let warnings = |line: &[u8]| write_line(&mut std::io::stderr().lock(), line);
     let (output, warnings) = (Box::new(output), Box::new(warnings));
-    let host = moonhook_lunatik::host(root.to_path_buf(), moonhook_load::constants, output, warnings);
+    let host =
+        moonhook_lunatik::host(root.to_path_buf(), moonhook_load::constants, output, warnings, &EXTENSIONS);
     Arc::new(Modules { host, runs_mains })
 }
 

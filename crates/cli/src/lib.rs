@@ -195,6 +195,8 @@ pub fn main() -> ExitCode {
     signals::wait_if_ending();
     // A compiler of C may be at work for a script that nobody waits for any more.
     moonhook_packages::abandon();
+    // So may Lua be, whose devices would stay.
+    moonhook_lunatik::abandon();
     match result {
         Ok(exit) => exit.into(),
         Err(error) => report::failure(&error, arguments.command.json(), &mut out).into(),

@@ -23,6 +23,7 @@ pub fn put_away_on_signals() {
             }
             IS_ENDING.store(true, Ordering::SeqCst);
             moonhook_packages::abandon();
+            moonhook_lunatik::abandon();
             let _ = signals.thread_unblock().and_then(|()| raise(signal));
         }
     });

@@ -55,6 +55,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What is around them.
     ("capture", &["diagnostic", "replace"]),
     ("user", &["diagnostic", "eclat", "emulate", "hook", "library", "link", "load", "schema", "snapshot"]),
+    ("netfilter", &["hook", "install", "lunatik", "queue", "user"]),
     ("records", &["hook", "ir", "library", "schema", "snapshot"]),
     ("control", &["diagnostic", "flows", "hook", "install", "ir", "load", "schema", "snapshot"]),
     ("daemon", &["diagnostic", "schema"]),

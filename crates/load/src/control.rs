@@ -37,16 +37,24 @@ pub(crate) fn main(options: &Options, returned: &Value) -> Option<Function> {
 }
 
 /// Modules that are there for processes only.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 24] = [
     "class",
     "completion",
     "cpu",
     "data",
+    "device",
     "fifo",
     "lunatik",
     "lunatik.runner",
     "mailbox",
     "net",
+    "netlink",
+    "netlink.channel",
+    "netlink.genl",
+    "netlink.message",
+    "netlink.nl80211",
+    "netlink.rt",
+    "netlink.session",
     "notifier",
     "signal",
     "socket.inet",

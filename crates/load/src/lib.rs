@@ -367,7 +367,12 @@ fn run_script(
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
     if let Some(control) = &options.control {
-        control.open(runner.lua, &globals.table).map_err(|error| runner.setup_error(error))?;
+        let opened = runner
+            .lua
+            .globals()
+            .set("finalizers", true)
+            .and_then(|()| control.open(runner.lua, &globals.table));
+        opened.map_err(|error| runner.setup_error(error))?;
     }
     let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
     if runner.options.library.is_some() {

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 /// An error of a script.
 #[derive(Debug)]
-pub(crate) enum Raise {
+pub enum Raise {
     /// With the position of the script's call in front of it.
     At(String),
     /// The text alone.
@@ -36,7 +36,7 @@ pub(crate) fn error_name(error: Errno) -> String {
 }
 
 /// The arguments of a call.
-pub(crate) struct Arguments {
+pub struct Arguments {
     values: Vec<Value>,
     /// What errors call the function.
     name: &'static str,
@@ -190,7 +190,28 @@ const RAISING: &str = "moonhook.lunatik.raising";
 /// Prepares a state for [`function`].
 pub(crate) fn prepare(lua: &Lua) -> mlua::Result<()> {
     let raising: Function = lua.load(include_str!("lua/raising.lua")).set_name("=moonhook").eval()?;
-    lua.set_named_registry_value(RAISING, raising)
+    lua.set_named_registry_value(RAISING, raising)?;
+    lua.set_named_registry_value(PROTECTED, lua.globals().get::<Function>("pcall")?)
+}
+
+/// The name under which a state has what calls functions of scripts, whatever these make of the global one.
+const PROTECTED: &str = "moonhook.lunatik.pcall";
+
+/// Calls a script's function, as `pcall` does: an error is the value that was raised.
+///
+/// # Errors
+/// There is no memory.
+pub fn protected(
+    lua: &Lua,
+    function: &Function,
+    mut arguments: MultiValue,
+) -> mlua::Result<Result<MultiValue, Value>> {
+    arguments.push_front(Value::Function(function.clone()));
+    let mut results = lua.named_registry_value::<Function>(PROTECTED)?.call::<MultiValue>(arguments)?;
+    match results.pop_front() {
+        Some(Value::Boolean(true)) => Ok(Ok(results)),
+        _ => Ok(Err(results.pop_front().unwrap_or(Value::Nil))),
+    }
 }
 
 /// A function of Lua that calls `called`; errors call it `name`.
@@ -217,7 +238,10 @@ pub(crate) fn function<R: IntoLuaMulti>(
 }
 
 /// Adds a function to a module.
-pub(crate) fn add<R: mlua::IntoLuaMulti>(
+///
+/// # Errors
+/// There is no memory.
+pub fn add<R: mlua::IntoLuaMulti>(
     lua: &Lua,
     module: &mlua::Table,
     name: &'static str,

@@ -10,6 +10,8 @@ use std::time::Duration;
 use mlua::{AnyUserData, Function, Lua, Table, Value};
 
 use crate::arguments;
+use crate::endings::Endings;
+use crate::extension::Extension;
 use crate::runtime::Runtime;
 use crate::share::{Shared, Sharers};
 use crate::state::{self, Call, Local, text};
@@ -36,6 +38,8 @@ pub(crate) struct Modules {
     pub rust: &'static [Module],
     /// Those in Lua: their names and texts.
     pub lua: &'static [(&'static str, &'static str)],
+    /// Those that others have, for the states of runtimes.
+    pub extensions: &'static [Extension],
 }
 
 /// What is to be done in a state that others have made; `None` is the end.
@@ -54,6 +58,8 @@ pub struct Host {
     mains: Mutex<Vec<Arc<Task>>>,
     /// What ends the serving of states that others have made.
     stops: Mutex<Vec<Sender<Option<Call>>>>,
+    /// What such states have begun that ends before them.
+    endings: Arc<Endings>,
     /// Such a function is at work, or such a state is served.
     is_busy: AtomicBool,
 }
@@ -82,6 +88,7 @@ impl Host {
             runtimes: Mutex::default(),
             mains: Mutex::default(),
             stops: Mutex::default(),
+            endings: Arc::default(),
             is_busy: AtomicBool::new(false),
         })
     }
@@ -138,7 +145,8 @@ impl Host {
         if lua.app_data_ref::<Local>().is_none() {
             let (calls, called) = channel();
             self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
-            lua.set_app_data(Local::with(Arc::new(move |call| calls.send(Some(call)).is_ok())));
+            let caller = Arc::new(move |call| calls.send(Some(call)).is_ok());
+            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), false));
             lua.set_app_data(Calls(called));
         }
         let require: Function = globals.get("require")?;
@@ -236,6 +244,7 @@ impl Host {
             // Who is not there needs no end.
             let _ = calls.send(None);
         }
+        self.endings.end();
         mains.iter().for_each(|task| task.ask_to_stop());
         runtimes.iter().for_each(|runtime| runtime.ask_to_stop());
         for task in &mains {

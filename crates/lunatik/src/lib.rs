@@ -5,6 +5,9 @@
 
 mod arguments;
 mod class;
+mod device;
+mod endings;
+mod extension;
 mod host;
 mod modules;
 mod runtime;
@@ -15,13 +18,25 @@ mod table;
 mod task;
 mod wait;
 
+pub use arguments::{Arguments, Raise, add, protected};
+pub use device::abandon;
+pub use endings::Ending;
+pub use extension::{Callback, Extension, Surroundings, own};
 pub use host::{Constants, Host, Output};
+pub use state::text;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A "kernel" whose scripts, and modules of theirs, are in `root`. `output` gets what scripts print, `warnings` errors of threads.
-pub fn host(root: PathBuf, constants: Constants, output: Output, warnings: Output) -> Arc<Host> {
-    let modules = host::Modules { rust: &modules::MODULES, lua: &modules::WRITTEN };
+/// A "kernel" whose scripts, and modules of theirs, are in `root`. `output` gets what scripts print, `warnings` errors of threads. The states of runtimes have
+/// `extensions` besides.
+pub fn host(
+    root: PathBuf,
+    constants: Constants,
+    output: Output,
+    warnings: Output,
+    extensions: &'static [Extension],
+) -> Arc<Host> {
+    let modules = host::Modules { rust: &modules::MODULES, lua: &modules::WRITTEN, extensions };
     Host::new(root, modules, constants, (output, warnings))
 }

@@ -6,9 +6,10 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use crate::arguments::{Arguments, Raise};
+use crate::endings::Endings;
 use crate::host::Host;
 use crate::share::Shared;
-use crate::state::{Call, Caller, State};
+use crate::state::{Call, Caller, Local, State};
 use crate::task::{GRACE, Task};
 
 /// What a state is for. All run in processes here; the others cannot have threads.
@@ -32,6 +33,7 @@ pub(crate) struct Runtime {
     /// Ends with the state.
     life: Arc<Task>,
     thread: ThreadId,
+    endings: Arc<Endings>,
     /// Threads that scripts have begun in it.
     tasks: Mutex<Vec<Weak<Task>>>,
 }
@@ -60,10 +62,13 @@ impl Runtime {
         let (own, by, script) = (Arc::clone(host), Task::current(), script.to_string());
         let (lived, called) = (Arc::clone(&life), orders.clone());
         let caller: Caller = Arc::new(move |call| called.send(Order::Call(call)).is_ok());
+        let endings = Arc::<Endings>::default();
+        let ended = Arc::clone(&endings);
         let live = move || {
             lived.run(|| {
                 let loaded = lend(by, || {
-                    State::new(&own, caller).and_then(|mut state| state.load(&script).map(|()| state))
+                    let local = Local::with(caller, ended, context == Context::Softirq);
+                    State::new(&own, local).and_then(|mut state| state.load(&script).map(|()| state))
                 });
                 match loaded {
                     Ok(state) => {
@@ -81,6 +86,7 @@ impl Runtime {
             orders: Mutex::new(Some(orders)),
             context,
             life,
+            endings,
             thread: thread.thread().id(),
             tasks: Mutex::default(),
         });
@@ -142,6 +148,7 @@ impl Runtime {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(orders) = orders else { return false };
         let _ = orders.send(Order::Stop);
+        self.endings.end();
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let tasks: Vec<_> = tasks.iter().filter_map(Weak::upgrade).collect();
         tasks.iter().for_each(|task| task.ask_to_stop());
@@ -157,6 +164,7 @@ impl Runtime {
 
     /// Asks everything in it to stop, without waiting.
     pub fn ask_to_stop(&self) {
+        self.endings.end();
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.iter().filter_map(Weak::upgrade).for_each(|task| task.ask_to_stop());
     }
@@ -167,6 +175,7 @@ impl Drop for Runtime {
         let orders = self.orders.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(orders) = orders {
             let _ = orders.send(Order::Stop);
+            self.endings.end();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A state's own side: its libraries and modules, its script, and what waits in it.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,6 +10,8 @@ use std::sync::Arc;
 use mlua::{Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState};
 
 use crate::arguments;
+use crate::endings::Endings;
+use crate::extension::Surroundings;
 use crate::host::Host;
 use crate::share::Shared;
 use crate::task::Task;
@@ -28,17 +30,23 @@ pub(crate) struct Local(Rc<Notes>);
 struct Notes {
     is_ready: Cell<bool>,
     caller: RefCell<Option<Caller>>,
-    /// Functions of the script that others call, by number.
-    kept: RefCell<BTreeMap<u64, Function>>,
+    endings: RefCell<Arc<Endings>>,
+    is_softirq: Cell<bool>,
+    /// What modules of others have of their own, by type.
+    own: RefCell<BTreeMap<TypeId, Rc<dyn Any>>>,
+    /// What others call of the script, by number: functions, and tables that have some.
+    kept: RefCell<BTreeMap<u64, Value>>,
     last: Cell<u64>,
     /// Objects that go on although the script has let go of them.
     held: RefCell<Vec<Arc<dyn Any>>>,
 }
 
 impl Local {
-    pub fn with(caller: Caller) -> Local {
+    pub fn with(caller: Caller, endings: Arc<Endings>, is_softirq: bool) -> Local {
         let local = Local::default();
+        local.0.is_softirq.set(is_softirq);
         local.0.caller.replace(Some(caller));
+        local.0.endings.replace(endings);
         local
     }
 
@@ -59,14 +67,32 @@ impl Local {
         self.0.caller.borrow().clone()
     }
 
-    /// Keeps a function; gives its number.
-    pub fn keep(&self, function: Function) -> u64 {
+    /// What has to go before the state ends.
+    pub fn endings(&self) -> Arc<Endings> {
+        Arc::clone(&self.0.endings.borrow())
+    }
+
+    /// Whether it is for what Lunatik does in softirqs.
+    pub fn is_softirq(&self) -> bool {
+        self.0.is_softirq.get()
+    }
+
+    pub fn own<T: Any>(&self) -> Option<Rc<T>> {
+        self.0.own.borrow().get(&TypeId::of::<T>()).cloned()?.downcast().ok()
+    }
+
+    pub fn set_own<T: Any>(&self, own: Rc<T>) {
+        self.0.own.borrow_mut().insert(TypeId::of::<T>(), own);
+    }
+
+    /// Keeps a value; gives its number.
+    pub fn keep(&self, value: Value) -> u64 {
         self.0.last.set(self.0.last.get() + 1);
-        self.0.kept.borrow_mut().insert(self.0.last.get(), function);
+        self.0.kept.borrow_mut().insert(self.0.last.get(), value);
         self.0.last.get()
     }
 
-    pub fn kept(&self, number: u64) -> Option<Function> {
+    pub fn kept(&self, number: u64) -> Option<Value> {
         self.0.kept.borrow().get(&number).cloned()
     }
 
@@ -84,12 +110,24 @@ impl Local {
         self.0.held.borrow_mut().push(object);
     }
 
-    /// Lets go of the functions, which would hold the state that has this, and of objects.
+    /// Keeps an object no longer.
+    pub fn let_go<T: Any>(&self, object: &Arc<T>) {
+        let address = Arc::as_ptr(object).cast::<()>();
+        let mut held = self.0.held.borrow_mut();
+        let place = held.iter().position(|held| Arc::as_ptr(held).cast::<()>() == address);
+        let gone = place.map(|place| held.swap_remove(place));
+        drop(held);
+        drop(gone);
+    }
+
+    /// Lets go of the values, which would hold the state that has this, and of objects.
     pub fn end(&self) {
         let held = self.0.held.take();
         drop(held);
         let kept = self.0.kept.take();
         drop(kept);
+        let own = self.0.own.take();
+        drop(own);
     }
 }
 
@@ -106,8 +144,8 @@ const STEPS: u32 = 10_000;
 
 impl State {
     /// A state with Lunatik's libraries and modules.
-    pub fn new(host: &Arc<Host>, caller: Caller) -> Result<State, String> {
-        let lua = new_lua(host, caller).map_err(|error| error.to_string())?;
+    pub fn new(host: &Arc<Host>, local: Local) -> Result<State, String> {
+        let lua = new_lua(host, local).map_err(|error| error.to_string())?;
         Ok(State { lua, host: Arc::clone(host), waiting: Value::Nil })
     }
 
@@ -168,7 +206,7 @@ fn call(lua: &Lua, called: &Value, objects: Vec<Shared>) -> mlua::Result<Result<
 }
 
 /// An error value as a message.
-pub(crate) fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string_lossy(),
         Value::Integer(number) => number.to_string(),
@@ -196,7 +234,7 @@ fn chunk(lua: &Lua, path: &Path) -> Result<Function, String> {
     })
 }
 
-fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
+fn new_lua(host: &Arc<Host>, local: Local) -> mlua::Result<Lua> {
     let libraries = StdLib::COROUTINE
         | StdLib::TABLE
         | StdLib::IO
@@ -210,7 +248,8 @@ fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
     let globals = lua.globals();
     arguments::prepare(&lua)?;
     lua.set_app_data(host.sharers());
-    lua.set_app_data(Local::with(caller));
+    let surroundings = Surroundings::new(host, &local);
+    lua.set_app_data(local);
     globals.raw_set("_VERSION", "Lua 5.5-kernel")?;
     globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")?;
     globals.raw_set("print", print(&lua, host)?)?;
@@ -230,6 +269,11 @@ fn new_lua(host: &Arc<Host>, caller: Caller) -> mlua::Result<Lua> {
             Ok(table)
         })?;
         preload.raw_set(module.name, open)?;
+    }
+    for extension in host.modules().extensions {
+        let own = surroundings.clone();
+        let open = lua.create_function(move |lua, ()| (extension.open)(lua, &own))?;
+        preload.raw_set(extension.name, open)?;
     }
     for (name, text) in host.modules().lua {
         preload.raw_set(*name, lua.load(*text).set_name(format!("={name}")).into_function()?)?;

@@ -4,6 +4,7 @@ pub(crate) mod byteorder;
 pub(crate) mod completion;
 pub(crate) mod cpu;
 pub(crate) mod data;
+pub(crate) mod device;
 pub(crate) mod fifo;
 pub(crate) mod linux;
 pub(crate) mod lunatik;
@@ -15,11 +16,12 @@ pub(crate) mod thread;
 
 use crate::host::Module;
 
-pub(crate) const MODULES: [Module; 12] = [
+pub(crate) const MODULES: [Module; 13] = [
     byteorder::MODULE,
     completion::MODULE,
     cpu::MODULE,
     data::MODULE,
+    device::MODULE,
     fifo::MODULE,
     linux::MODULE,
     lunatik::MODULE,
@@ -31,11 +33,28 @@ pub(crate) const MODULES: [Module; 12] = [
 ];
 
 /// Modules in Lua, with their text.
-pub(crate) const WRITTEN: [(&str, &str); 9] = [
+pub(crate) const WRITTEN: [(&str, &str); 26] = [
     ("class", include_str!("../lua/class.lua")),
     ("lunatik.runner", include_str!("../lua/runner.lua")),
     ("mailbox", include_str!("../lua/mailbox.lua")),
     ("net", include_str!("../lua/net.lua")),
+    ("netlink", include_str!("../lua/netlink/netlink.lua")),
+    ("netlink.channel", include_str!("../lua/netlink/channel.lua")),
+    ("netlink.genl", include_str!("../lua/netlink/genl.lua")),
+    ("netlink.message", include_str!("../lua/netlink/message.lua")),
+    ("netlink.nl80211", include_str!("../lua/netlink/nl80211.lua")),
+    ("netlink.nl80211.ap", include_str!("../lua/netlink/nl80211_ap.lua")),
+    ("netlink.nl80211.interface", include_str!("../lua/netlink/nl80211_interface.lua")),
+    ("netlink.nl80211.object", include_str!("../lua/netlink/nl80211_object.lua")),
+    ("netlink.nl80211.station", include_str!("../lua/netlink/nl80211_station.lua")),
+    ("netlink.nl80211.wiphy", include_str!("../lua/netlink/nl80211_wiphy.lua")),
+    ("netlink.rt", include_str!("../lua/netlink/rt.lua")),
+    ("netlink.rt.addr", include_str!("../lua/netlink/rt_addr.lua")),
+    ("netlink.rt.link", include_str!("../lua/netlink/rt_link.lua")),
+    ("netlink.rt.object", include_str!("../lua/netlink/rt_object.lua")),
+    ("netlink.rt.route", include_str!("../lua/netlink/rt_route.lua")),
+    ("netlink.rt.rule", include_str!("../lua/netlink/rt_rule.lua")),
+    ("netlink.session", include_str!("../lua/netlink/session.lua")),
     ("socket.inet", include_str!("../lua/socket_inet.lua")),
     ("socket.raw", include_str!("../lua/socket_raw.lua")),
     ("socket.unix", include_str!("../lua/socket_unix.lua")),

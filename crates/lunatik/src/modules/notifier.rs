@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::libc;
 use nix::poll::PollFlags;
 
-use crate::arguments::{Counts, Raise, add};
+use crate::arguments::{Counts, Raise, add, protected};
 use crate::class::{Class, Methods, Object};
 use crate::host::{Host, Module};
 use crate::state::{Local, text};
@@ -54,18 +54,18 @@ fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
         let over = Arc::new(Event::lasting().map_err(failed)?);
         let mut links = Links::new().map_err(failed)?;
         for (event, name) in links.first().map_err(failed)? {
-            call(&own, &callback, event, &name);
+            call(lua, &own, &callback, (event, &name));
         }
         let local = Local::of(lua);
-        let number = local.keep(callback);
+        let number = local.keep(Value::Function(callback));
         let (ended, host) = (Arc::clone(&over), Arc::clone(&own));
         let caller = local.caller().ok_or_else(|| failed(nix::errno::Errno::ENXIO))?;
         let follow = move || {
             links.follow(&ended, |event, name| {
                 let (host, name) = (Arc::clone(&host), name.to_string());
                 caller(Box::new(move |lua| {
-                    if let Some(callback) = Local::of(lua).kept(number) {
-                        call(&host, &callback, event, &name);
+                    if let Some(Value::Function(callback)) = Local::of(lua).kept(number) {
+                        call(lua, &host, &callback, (event, &name));
                     }
                 }))
             });
@@ -81,9 +81,12 @@ fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
 }
 
 /// Calls a script's function, whose errors are told.
-fn call(host: &Host, callback: &Function, event: i64, name: &str) {
-    if let Err(error) = callback.call::<Value>((event, name)) {
-        host.warn(&text(&Value::Error(Box::new(error))));
+fn call(lua: &Lua, host: &Host, callback: &Function, event: (i64, &str)) {
+    let outcome = event.into_lua_multi(lua).and_then(|arguments| protected(lua, callback, arguments));
+    match outcome {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => host.warn(&text(&error)),
+        Err(error) => host.warn(&error.to_string()),
     }
 }
 
@@ -226,8 +229,10 @@ impl Class for Notifier {
     fn metatable(lua: &Lua) -> mlua::Result<Table> {
         let methods = Methods::<Notifier>::new(lua)?;
         methods.add("stop", |lua, notifier, _| {
-            Local::of(lua).forget(notifier.callback);
+            let local = Local::of(lua);
+            local.forget(notifier.callback);
             notifier.over.set();
+            local.let_go(notifier);
             Ok(())
         })?;
         methods.metatable()

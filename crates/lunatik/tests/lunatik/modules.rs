@@ -1,84 +1,8 @@
 //! Each module in real Lua, with the texts of its errors.
 
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Lua, LuaOptions, StdLib, Table};
-use moonhook_lunatik::Host;
-
-/// Constants that the modules need of the kernel's headers.
-fn constants(lua: &Lua, name: &str, table: &Table) -> mlua::Result<bool> {
-    let text = match name {
-        "linux.socket" => {
-            "return {af = {UNIX = 1, INET = 2, PACKET = 17}, sock = {STREAM = 1, DGRAM = 2, RAW = 3, NONBLOCK = 2048}, ipproto = {TCP = 6, UDP = 17}}"
-        }
-        "linux.eth" => "return {ALL = 3}",
-        _ => return Ok(false),
-    };
-    for pair in lua.load(text).eval::<Table>()?.pairs::<String, mlua::Value>() {
-        let (key, value) = pair?;
-        table.raw_set(key, value)?;
-    }
-    Ok(true)
-}
-
-struct Place {
-    folder: tempfile::TempDir,
-    host: Arc<Host>,
-    lua: Lua,
-    lines: Arc<Mutex<Vec<String>>>,
-}
-
-impl Place {
-    fn new() -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        let lines = Arc::<Mutex<Vec<String>>>::default();
-        let output = || -> moonhook_lunatik::Output {
-            let lines = Arc::clone(&lines);
-            Box::new(move |line| lines.lock().unwrap().push(String::from_utf8_lossy(line).into_owned()))
-        };
-        let host = moonhook_lunatik::host(folder.path().to_path_buf(), constants, output(), output());
-        // SAFETY: what these tests run keeps to Lua.
-        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) };
-        for name in ["linux.socket", "linux.eth"] {
-            let find = lua
-                .create_function(move |lua, ()| {
-                    let table = lua.create_table()?;
-                    constants(lua, name, &table)?;
-                    Ok(table)
-                })
-                .unwrap();
-            let preload: Table = lua.load("return package.preload").eval().unwrap();
-            preload.set(name, find).unwrap();
-        }
-        host.open(&lua, &lua.globals()).unwrap();
-        Place { folder, host, lua, lines }
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.path().join(name), text).unwrap();
-    }
-
-    /// Runs code as a script's own function.
-    fn run(&self, code: &str) -> Vec<String> {
-        let main: Function = self.lua.load(code).set_name("=test").into_function().unwrap();
-        self.host.run_main(&self.lua, "test", &main);
-        std::mem::take(&mut *self.lines.lock().unwrap())
-    }
-
-    /// The error of code.
-    fn error(&self, code: &str) -> String {
-        self.lua.globals().set("code", code).unwrap();
-        let lines = self.run("print(select(2, pcall(load(code, '=test'))))");
-        lines.join("\n")
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.host.stop();
-    }
-}
+use crate::place::Place;
 
 #[test]
 fn data_is_read_and_written_within_its_bounds() {

@@ -1,0 +1,7 @@
+//! Lunatik's modules for processes, as scripts have them.
+
+mod devices;
+mod endings;
+mod modules;
+mod netlink;
+mod place;

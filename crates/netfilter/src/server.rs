@@ -1,0 +1,166 @@
+//! The threads of a handler, one for each family: they take packets out of its queues and ask.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mlua::{Function, Lua, MultiValue};
+use moonhook_hook::NetfilterPlace;
+use moonhook_install::FrameSender;
+use moonhook_lunatik::{Callback, Ending, protected, text};
+use moonhook_queue::{Answer, Options, Packet, Queue, QueueError};
+use moonhook_user::{Changes, Refusal, Said, Skbs, UserError, Waiting};
+
+/// How long a thread waits for packets before it looks whether it should end.
+const NAP: Duration = Duration::from_millis(50);
+
+/// How long a packet waits for its handler at the utmost; then it passes, and the handler is ended if it is that which takes so long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long packets are still taken out of a queue that gets no more.
+const REST: Duration = Duration::from_millis(100);
+
+/// `NF_ACCEPT`: what becomes of packets without a verdict.
+const ACCEPT: u32 = 1;
+
+/// What a handler has said of a packet, and made of it, or what has gone wrong.
+type Verdict = Result<(Said, Changes), String>;
+
+/// A handler's queues; dropped, they are gone.
+pub(crate) struct Hook {
+    end: Arc<AtomicBool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Hook {
+    /// Queues the packets of these places for a handler.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn begin(places: &[NetfilterPlace], handler: &Callback) -> Result<Hook, String> {
+        let hook = Hook { end: Arc::default(), threads: Mutex::default() };
+        for place in places {
+            let queue = Queue::open(place, Options { passes_by: true }).map_err(|error| error.to_string())?;
+            let server = Server {
+                handler: handler.clone(),
+                sender: FrameSender::open(None).map_err(|error| error.to_string())?,
+                is_local: place.point() == "LOCAL_OUT",
+                end: Arc::clone(&hook.end),
+            };
+            let thread = std::thread::Builder::new().name("netfilter".to_string());
+            let thread = thread.spawn(move || server.run(queue)).map_err(|error| error.to_string())?;
+            hook.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        }
+        Ok(hook)
+    }
+}
+
+impl Ending for Hook {
+    fn end(&self) {
+        self.end.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        self.end();
+        for thread in std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner)) {
+            // Packets that wait are answered first: with the queue they would be dropped.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a thread has.
+struct Server {
+    handler: Callback,
+    sender: FrameSender,
+    /// Packets that this host sends have no interface yet.
+    is_local: bool,
+    end: Arc<AtomicBool>,
+}
+
+impl Server {
+    fn run(self, mut queue: Queue) {
+        if let Err(error) = self.serve(&mut queue) {
+            self.handler.warn(&format!("netfilter: {error}"));
+        }
+    }
+
+    /// Takes packets out of the queue until the end is wanted, and then those that wait.
+    fn serve(&self, queue: &mut Queue) -> Result<(), QueueError> {
+        while !self.is_over() {
+            if let Some(packet) = queue.next(NAP)? {
+                self.decide(queue, &packet)?;
+            }
+        }
+        queue.close()?;
+        let deadline = Instant::now() + REST;
+        while Instant::now() < deadline {
+            match queue.next(Duration::ZERO)? {
+                Some(packet) => self.decide(queue, &packet)?,
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    fn decide(&self, queue: &mut Queue, packet: &Packet) -> Result<(), QueueError> {
+        let passing = Answer { verdict: ACCEPT, bytes: None, mark: None, connection_mark: None };
+        if self.is_over() {
+            return queue.answer(packet, &passing);
+        }
+        let header = queue.link_header(packet);
+        let interface = [packet.input, packet.output].into_iter().find(|index| *index != 0);
+        let waiting = Waiting {
+            bytes: packet.bytes.clone(),
+            header,
+            mark: packet.mark,
+            interface: interface.filter(|_| !self.is_local),
+            connection_mark: packet.connection_mark,
+        };
+        let asked =
+            self.handler.ask(PATIENCE, || self.is_over(), move |lua, handler| ask(lua, handler, &waiting));
+        let (said, changes) = match asked {
+            Some(Ok(answer)) => answer,
+            Some(Err(problem)) => {
+                self.handler.warn(&problem);
+                return queue.answer(packet, &passing);
+            }
+            None => return queue.answer(packet, &passing),
+        };
+        for (interface, frame) in &changes.sent {
+            // The interface may have gone down: then the frame is lost, as it is in Lunatik.
+            let _ = self.sender.send(*interface, frame);
+        }
+        let answer = Answer {
+            verdict: said.verdict.unsigned_abs(),
+            bytes: changes.bytes.as_deref(),
+            mark: said.mark,
+            connection_mark: changes.connection_mark,
+        };
+        queue.answer(packet, &answer)
+    }
+}
+
+/// Asks a handler about a packet, in its state.
+fn ask(lua: &Lua, handler: &Function, waiting: &Waiting) -> Verdict {
+    let skbs = moonhook_lunatik::own::<Skbs, UserError>(lua, || Skbs::new(lua))
+        .map_err(|error| error.to_string())?;
+    let call = |handler: &Function, arguments: MultiValue| match protected(lua, handler, arguments) {
+        Ok(Ok(results)) => Ok(results),
+        Ok(Err(error)) => Err(text(&error)),
+        Err(error) => Err(error.to_string()),
+    };
+    let asked = skbs.ask(std::iter::once(handler), waiting, call).map_err(|error| error.to_string())?;
+    match asked.said {
+        Ok(said) => Ok((said, asked.changes)),
+        Err(Refusal::Failed(problem)) => Err(problem),
+        Err(Refusal::NoVerdict(number)) => Err(format!("handler returned {number}, expected a verdict")),
+    }
+}
