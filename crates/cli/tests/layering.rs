@@ -95,6 +95,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "records",
             "replace",
             "schema",
+            "snapshot",
         ],
     ),
     (

@@ -1,8 +1,9 @@
 //! Programs that talk to the process with the states.
 
 use crate::NfluaError;
-use crate::protocol::{Request, answer, field};
+use crate::protocol::{DATA, LONGEST, Request, answer, field};
 use crate::socket::Connection;
+use nix::errno::Errno;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,7 +58,11 @@ impl Client {
     pub fn ask(&mut self, request: &Request) -> Result<Vec<Vec<u8>>, NfluaError> {
         let path = self.path.clone();
         let failed = |errno| NfluaError::Socket { path: path.clone(), errno };
-        self.connection.send(&request.bytes()).map_err(failed)?;
+        let message = request.bytes();
+        if message.len() > LONGEST {
+            return Err(too_long(LONGEST, message.len()));
+        }
+        self.connection.send(&message).map_err(failed)?;
         match self.connection.receive(None).map_err(failed)? {
             Some(message) if !message.is_empty() => answer(message),
             _ => Err(NfluaError::Gone),
@@ -81,8 +86,11 @@ impl Client {
     /// Sends bytes to a state. Nobody says whether it is there.
     ///
     /// # Errors
-    /// `Socket`.
+    /// `Socket`; `Refused` for more bytes than a message may have.
     pub fn send(&self, state: &str, bytes: &[u8]) -> Result<(), NfluaError> {
+        if bytes.len() > DATA {
+            return Err(too_long(DATA, bytes.len()));
+        }
         let message = [state.as_bytes(), &[0], bytes].concat();
         let failed = |errno| NfluaError::Socket { path: self.path.clone(), errno };
         self.connection.send(&message).map_err(failed)
@@ -104,4 +112,8 @@ impl Client {
             }
         }
     }
+}
+
+fn too_long(most: usize, length: usize) -> NfluaError {
+    NfluaError::refused(Errno::EMSGSIZE, format!("a message has {most} bytes at most, this one {length}"))
 }

@@ -6,8 +6,12 @@ use crate::raw::RawSockets;
 use crate::segment;
 use mlua::{AnyUserData, Function, Lua, LuaString, MultiValue, Table, Value};
 use moonhook_load::Living;
+use moonhook_snapshot::{Snapshot, Value as Frozen};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Formats of `unpack` that are prepared for, in bytes at most.
+const LONGEST_FORMAT: usize = 64;
 
 /// What a state's functions use of the process.
 #[derive(Clone)]
@@ -25,6 +29,7 @@ pub struct Functions {
     waiting: Function,
     pub decide: Function,
     end_of: Function,
+    plan: Function,
     timers: Function,
     set_packet_time: Function,
     miss: Function,
@@ -59,6 +64,7 @@ impl Functions {
             waiting: made.get("waiting")?,
             decide: made.get("decide")?,
             end_of: made.get("end_of")?,
+            plan: made.get("plan")?,
             miss: own("return false")?,
             timers,
             set_packet_time,
@@ -68,6 +74,24 @@ impl Functions {
     /// A handler of packets that a rule asks about.
     pub fn handler(&self, function: &str, has_payload: bool) -> mlua::Result<Function> {
         self.make_match.call((function, has_payload))
+    }
+
+    /// Prepares for the formats of `unpack` among the strings of a snapshot; says whether there were new ones.
+    pub fn plan(&self, lua: &Lua, snapshot: &Snapshot) -> mlua::Result<bool> {
+        let is_format = |text: &[u8]| {
+            (1..=LONGEST_FORMAT).contains(&text.len())
+                && text.iter().all(|byte| b"<>= bBhHiIlLjJTcx0123456789".contains(byte))
+        };
+        let constants = snapshot.prototypes.iter().flat_map(|prototype| &prototype.constants);
+        let values = constants.chain(snapshot.cells.iter().map(|cell| &cell.value));
+        let mut has_new = false;
+        for value in values {
+            let Frozen::String(text) = value else { continue };
+            if is_format(text) {
+                has_new |= self.plan.call::<bool>(lua.create_string(&**text)?)?;
+            }
+        }
+        Ok(has_new)
     }
 
     /// A handler that finds nothing.

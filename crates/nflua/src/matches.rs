@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// How long a program that was replaced may still be at work.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Programs that may still be at work, at most.
+const MOST_RETIRED: usize = 4;
+
 /// How long the thread that takes a program's messages waits before it looks whether it should end.
 const NAP: Duration = Duration::from_millis(100);
 
@@ -94,7 +97,9 @@ impl Matches {
             Ok(made) => made,
             Err(problem) => {
                 // Those that there were go on with what the state is.
-                self.renew(sources);
+                if let Err(problem) = self.renew(sources) {
+                    self.log.failed(&problem);
+                }
                 return Err(NfluaError::refused(Errno::EINVAL, problem));
             }
         };
@@ -104,20 +109,45 @@ impl Matches {
         Ok(path)
     }
 
-    /// Makes all programs anew, of what the state is now. Where that is not possible, rules find no packet.
-    pub fn renew(&mut self, sources: &mut Sources<'_>) {
+    /// Rules that an earlier process has left ask functions of this state from now on; gives which.
+    ///
+    /// # Errors
+    /// Why they do not.
+    pub fn adopt(&mut self, sources: &mut Sources<'_>) -> Result<Vec<String>, String> {
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let points: Vec<Point> = files.filter_map(|file| left(&file.file_name().to_string_lossy())).collect();
+        if points.is_empty() {
+            return Ok(Vec::new());
+        }
+        let kernel = self.make(&points, sources)?;
+        for point in &points {
+            let link = self.attach(&kernel, point).map_err(|error| described(&error.diagnostic()))?;
+            let (function, has_payload) = asked(point);
+            self.all.push(Match { function, has_payload, link });
+        }
+        self.replace(kernel);
+        Ok(self.all.iter().map(|known| known.function.clone()).collect())
+    }
+
+    /// Makes all programs anew, of what the state is now.
+    ///
+    /// # Errors
+    /// Why that is not possible: rules find no packet then.
+    pub fn renew(&mut self, sources: &mut Sources<'_>) -> Result<(), String> {
         if self.all.is_empty() {
-            return;
+            return Ok(());
         }
         let points: Vec<Point> = self.all.iter().map(Match::point).collect();
-        let made = self.make(&points, sources).or_else(|problem| {
-            self.log.failed(&format!("rules find no packet: {problem}"));
-            self.make_of(&points, sources, |functions, _| Ok(functions.miss()))
-        });
-        match made {
-            Ok(kernel) => self.replace(kernel),
-            Err(problem) => self.log.failed(&problem),
-        }
+        let problem = match self.make(&points, sources) {
+            Ok(kernel) => {
+                self.replace(kernel);
+                return Ok(());
+            }
+            Err(problem) => problem,
+        };
+        let nothing = self.make_of(&points, sources, |functions, _| Ok(functions.miss()));
+        nothing.map(|kernel| self.replace(kernel))?;
+        Err(problem)
     }
 
     fn make(&self, points: &[Point], sources: &mut Sources<'_>) -> Result<Kernel, String> {
@@ -135,11 +165,19 @@ impl Matches {
         handler: impl Fn(&Functions, &Point) -> mlua::Result<Function>,
     ) -> Result<Kernel, String> {
         let failed = |error: mlua::Error| error.to_string();
+        let lua = control.lua().clone();
         let handlers = points.iter().map(|point| Ok((point.clone(), handler(functions, point)?)));
         let handlers: Vec<_> = handlers.collect::<mlua::Result<_>>().map_err(failed)?;
         let loaded = control.take_back().map_err(|error| described(&error.diagnostic()))?;
-        let frozen = functions.for_packets(|| living.freeze(loaded, handlers)).map_err(failed)?;
-        let snapshot = frozen.map_err(|error| described(&error.diagnostic()))?;
+        let mut freeze = |handlers| {
+            let frozen = functions.for_packets(|| living.freeze(loaded, handlers)).map_err(failed)?;
+            frozen.map_err(|error| described(&error.diagnostic()))
+        };
+        let mut snapshot = freeze(handlers.clone())?;
+        // What is known of formats is known from the next snapshot on.
+        if functions.plan(&lua, &snapshot).map_err(failed)? {
+            snapshot = freeze(handlers)?;
+        }
         let installed = Kernel::install(&snapshot, &self.settings, LogDetail::Nothing, |_| Vec::new());
         let (compiled, kernel) = installed.map_err(|error| described(&error.diagnostic()))?;
         let connection = Connection::open(&compiled.module, &snapshot.owners, &kernel.program);
@@ -169,6 +207,9 @@ impl Matches {
             Ok(running) => {
                 let now = Instant::now();
                 self.retired.extend(self.running.replace(running).map(|before| (now, before)));
+                // Each has descriptors. Of those that are this old, the kernel has none at work.
+                let too_many = self.retired.len().saturating_sub(MOST_RETIRED);
+                self.retired.drain(..too_many);
             }
             Err(problem) => self.log.failed(&problem),
         }
@@ -232,6 +273,14 @@ fn point(function: &str, has_payload: bool) -> Point {
     Point::at(&MATCH, Place::File(format!("{payload}-{}", encoded(function)).into()))
 }
 
+/// The point of a file that an earlier process has left.
+fn left(file: &str) -> Option<Point> {
+    let name = file.strip_prefix(MATCH.name)?.strip_prefix('-')?;
+    let point = Point::at(&MATCH, Place::File(name.into()));
+    let (function, has_payload) = asked(&point);
+    (point == self::point(&function, has_payload)).then_some(point)
+}
+
 /// The function of a point, and whether it is asked about payloads only.
 fn asked(point: &Point) -> (String, bool) {
     let Place::File(name) = &point.place else { return Default::default() };
@@ -286,6 +335,8 @@ mod tests {
             assert_eq!(encoded(name), file);
             assert_eq!(decoded(file), name);
             assert_eq!(asked(&point(name, true)), (name.to_string(), true));
+            assert_eq!(left(&format!("match-all-{file}")), Some(point(name, false)));
+            assert_eq!(left(&format!("match-all-{file}~")), None);
         }
     }
 }

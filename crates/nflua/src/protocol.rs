@@ -55,7 +55,9 @@ impl Request {
     /// # Errors
     /// `Refused` with `EINVAL` for what is no request.
     pub fn parse(message: &[u8]) -> Result<Request, NfluaError> {
-        parse(message).ok_or_else(|| NfluaError::refused(Errno::EINVAL, "this is no request"))
+        const NAMES: &str =
+            "this is no request; names of states have 1 to 63 bytes, those of functions at most 63";
+        parse(message).ok_or_else(|| NfluaError::refused(Errno::EINVAL, NAMES))
     }
 
     pub fn bytes(&self) -> Vec<u8> {

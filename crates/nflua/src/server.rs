@@ -8,15 +8,28 @@ use crate::state::{Order, State, Wanted, title_of};
 use crate::{Log, NfluaError};
 use moonhook_engine::Settings;
 use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a thread waits before it looks whether it should end.
 const NAP: Duration = Duration::from_millis(100);
+
+/// How long a state may take for what is asked of it: a little more than one function may.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// The same of what it executes, which may wait behind other functions, and be compiled.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// The same of how much memory it has taken.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// How long states may take to end.
+const LAST: Duration = Duration::from_secs(2);
 
 /// Connections at a time; others are closed.
 const CONNECTIONS: usize = 512;
@@ -56,6 +69,9 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     let listener = Listener::open(&options.socket)?;
     let outside =
         Outside { ports: Arc::default(), sockets: Arc::new(RawSockets::open()), ahead: options.ahead };
+    // Each rule's program takes some.
+    let _ = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
     forget_earlier(&options);
     ready(&options.socket);
     let server = Arc::new(Server {
@@ -78,7 +94,12 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     }
     server.ends.store(true, Ordering::Relaxed);
     let states = std::mem::take(&mut *server.states());
-    states.values().for_each(|state| state.end());
+    states.values().for_each(|state| state.begin_end());
+    let deadline = Instant::now() + LAST;
+    // What is at work for longer goes with the process, and its rules find nothing then.
+    while Instant::now() < deadline && !states.values().all(|state| state.has_ended()) {
+        thread::sleep(Duration::from_millis(5));
+    }
     // Only an empty folder goes.
     let _ = std::fs::remove_dir(&server.options.pins);
     outcome
@@ -193,7 +214,7 @@ impl Server {
                     self.options.log.failed(&format!("lua state not found: {name}"));
                 })?;
                 let title = title_of(&title, &name).to_string();
-                state.ask(|reply| Order::Execute { title, code, reply }).map(|()| Vec::new())
+                state.ask(LONGEST, |reply| Order::Execute { title, code, reply }).map(|()| Vec::new())
             }
             Request::List => self.list(),
             Request::Stop => self.stop(),
@@ -202,12 +223,12 @@ impl Server {
             }
             Request::Match { state, function, has_payload, .. } => {
                 let state = self.state(&state, Errno::EPERM)?;
-                let path = state.ask(|reply| Order::Match { function, has_payload, reply })?;
+                let path = state.ask(PATIENCE, |reply| Order::Match { function, has_payload, reply })?;
                 Ok(vec![path.to_string_lossy().into_owned().into_bytes()])
             }
             Request::Target { state, function } => {
                 let state = self.state(&state, Errno::ENOENT)?;
-                let number = state.ask(|reply| Order::Target { function, reply })?;
+                let number = state.ask(PATIENCE, |reply| Order::Target { function, reply })?;
                 Ok(vec![number.to_string().into_bytes()])
             }
             // They are what a connection begins with.
@@ -249,9 +270,9 @@ impl Server {
     }
 
     fn destroy(&self, name: &str) -> Answer {
-        let released = self
-            .state(name, Errno::ENOENT)
-            .and_then(|state| state.ask(|reply| Order::Release { ends: true, reply }).map(|()| state));
+        let released = self.state(name, Errno::ENOENT).and_then(|state| {
+            state.ask(PATIENCE, |reply| Order::Release { ends: true, reply }).map(|()| state)
+        });
         match released {
             Ok(state) => {
                 state.join();
@@ -269,8 +290,13 @@ impl Server {
         let states: Vec<Arc<State>> = self.states().values().cloned().collect();
         let mut fields = Vec::new();
         for state in states {
-            // One that has just ended is no more.
-            let Ok(used) = state.ask(|reply| Order::Memory { reply }) else { continue };
+            let used = match state.ask(GLANCE, |reply| Order::Memory { reply }) {
+                Ok(used) => used,
+                // One that has just ended is no more.
+                Err(NfluaError::Gone) => continue,
+                // A busy one does not say.
+                Err(_) => 0,
+            };
             fields.extend([state.name.clone(), state.memory.to_string(), used.to_string()]);
         }
         Ok(fields.into_iter().map(String::into_bytes).collect())
@@ -279,12 +305,14 @@ impl Server {
     fn stop(&self) -> Answer {
         let states: Vec<Arc<State>> = self.states().values().cloned().collect();
         for state in states {
-            state.ask(|reply| Order::Release { ends: false, reply }).map_err(|error| match error {
-                NfluaError::Refused { errno, reason } => {
-                    NfluaError::refused(errno, format!("state '{}' is in use: {reason}", state.name))
-                }
-                error => error,
-            })?;
+            state.ask(PATIENCE, |reply| Order::Release { ends: false, reply }).map_err(
+                |error| match error {
+                    NfluaError::Refused { errno, reason } => {
+                        NfluaError::refused(errno, format!("state '{}' is in use: {reason}", state.name))
+                    }
+                    error => error,
+                },
+            )?;
         }
         self.ends.store(true, Ordering::Relaxed);
         Ok(Vec::new())

@@ -15,7 +15,7 @@ use moonhook_records::Message;
 use moonhook_schema::Datum;
 use nix::errno::Errno;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -134,14 +134,23 @@ impl State {
         Ok(State { name, memory, orders, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Gives an order, and waits for what comes of it.
+    /// Gives an order, and waits for what comes of it, at most so long.
     ///
     /// # Errors
-    /// `Gone`, and what the order comes to.
-    pub fn ask<T>(&self, order: impl FnOnce(Reply<T>) -> Order) -> Result<T, NfluaError> {
+    /// `Gone`; `Refused` where the state is at something else; what the order comes to.
+    pub fn ask<T>(&self, patience: Duration, order: impl FnOnce(Reply<T>) -> Order) -> Result<T, NfluaError> {
         let (reply, replied) = sync_channel(1);
-        self.orders.send(order(reply)).map_err(|_| NfluaError::Gone)?;
-        replied.recv().map_err(|_| NfluaError::Gone)?
+        let busy = || NfluaError::refused(Errno::EBUSY, format!("state '{}' is busy", self.name));
+        match self.orders.try_send(order(reply)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => return Err(busy()),
+            Err(TrySendError::Disconnected(_)) => return Err(NfluaError::Gone),
+        }
+        match replied.recv_timeout(patience) {
+            Ok(outcome) => outcome,
+            Err(RecvTimeoutError::Timeout) => Err(busy()),
+            Err(RecvTimeoutError::Disconnected) => Err(NfluaError::Gone),
+        }
     }
 
     /// Gives an order that nobody waits for. What finds no room is lost.
@@ -149,10 +158,15 @@ impl State {
         let _ = self.orders.try_send(order);
     }
 
-    /// Ends it; waits until its rules find nothing more.
-    pub fn end(&self) {
-        let _ = self.orders.send(Order::End);
-        self.join();
+    /// Has it end.
+    pub fn begin_end(&self) {
+        let _ = self.orders.try_send(Order::End);
+    }
+
+    /// Whether its thread has ended.
+    pub fn has_ended(&self) -> bool {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// Waits for its thread, which has been told to end.
@@ -191,8 +205,22 @@ impl Thread {
         let options = ControlOptions { time_limit: TIME, ..ControlOptions::default() };
         let control = Control::unbound(loaded, options).map_err(|error| state(&error))?;
         let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log);
-        let targets = Targets::new(orders);
-        Ok(Thread { living, control, functions, matches, targets, outside, name, log, surroundings })
+        let targets = Targets::new(&name, orders);
+        let mut state =
+            Thread { living, control, functions, matches, targets, outside, name, log, surroundings };
+        state.adopt();
+        Ok(state)
+    }
+
+    fn adopt(&mut self) {
+        let Thread { living, control, functions, matches, log, name, .. } = self;
+        match matches.adopt(&mut Sources { living, control, functions }) {
+            Ok(left) if left.is_empty() => {}
+            Ok(left) => log.failed(&format!("state {name}: rules are there that ask {}", left.join(", "))),
+            Err(problem) => {
+                log.failed(&format!("state {name}: rules are there that find no packet: {problem}"))
+            }
+        }
     }
 
     fn run(mut self, orders: &Receiver<Order>) {
@@ -252,11 +280,12 @@ impl Thread {
         let chunk = self.living.chunk(&lua, title, code).map_err(|error| failed(error.to_string()))?;
         self.control.take_back().map_err(|error| failed(error.to_string()))?;
         let outcome = self.call(&chunk, MultiValue::new());
-        let Thread { living, control, functions, matches, .. } = self;
-        matches.renew(&mut Sources { living, control, functions });
-        outcome.map(drop).map_err(|error| {
-            self.log.failed(&format!("could not execute / load data!: {}", error.message));
-            NfluaError::refused(Errno::EINVAL, error.message)
+        let Thread { living, control, functions, matches, name, .. } = self;
+        let renewed = matches.renew(&mut Sources { living, control, functions });
+        let renewed = renewed.map_err(|problem| format!("state {name}: rules find no packet: {problem}"));
+        outcome.map_err(|error| error.message).and(renewed).map_err(|problem| {
+            self.log.failed(&format!("could not execute / load data!: {problem}"));
+            NfluaError::refused(Errno::EINVAL, problem)
         })
     }
 

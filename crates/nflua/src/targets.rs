@@ -14,6 +14,8 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// The targets of a state.
 pub struct Targets {
+    /// The state's name.
+    state: String,
     orders: Orders,
     all: Vec<Target>,
 }
@@ -31,11 +33,12 @@ impl Drop for Target {
 }
 
 impl Targets {
-    pub fn new(orders: Orders) -> Targets {
-        Targets { orders, all: Vec::new() }
+    pub fn new(state: &str, orders: Orders) -> Targets {
+        Targets { state: state.to_string(), orders, all: Vec::new() }
     }
 
-    /// The queue in which packets wait for what a function says. Where nobody takes them, they pass by.
+    /// The queue in which packets wait for what a function says. Where no process takes them, they pass by; where they come faster than they are taken, they are
+    /// dropped, for else who sends fast would be asked less.
     ///
     /// # Errors
     /// `Refused`.
@@ -44,7 +47,8 @@ impl Targets {
             return Ok(known.number);
         }
         let refused = |error: QueueError| NfluaError::refused(Errno::EINVAL, error.to_string());
-        let mut queue = Queue::for_rules(Options { passes_by: true }).map_err(refused)?;
+        let wish = wish(&self.state, function);
+        let mut queue = Queue::for_rules(Options { passes_by: false }, wish).map_err(refused)?;
         let (number, answerer) = (queue.number(), Arc::new(queue.answerer().map_err(refused)?));
         let (function, end) = (Arc::<str>::from(function), Arc::<AtomicBool>::default());
         let (orders, flag, named) = (self.orders.clone(), Arc::clone(&end), Arc::clone(&function));
@@ -64,5 +68,22 @@ impl Targets {
         thread.map_err(|_| NfluaError::refused(Errno::EAGAIN, "the system gives no more threads"))?;
         self.all.push(Target { function, number, end });
         Ok(number)
+    }
+}
+
+/// The same names have the same queue, whenever they ask for one (FNV-1a, 64 bits).
+fn wish(state: &str, function: &str) -> u64 {
+    let bytes = state.bytes().chain([0]).chain(function.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_those_of_names() {
+        assert_eq!(wish("", ""), 0xaf63_bd4c_8601_b7df, "of one zero");
+        assert_ne!(wish("a", "bc"), wish("ab", "c"));
     }
 }

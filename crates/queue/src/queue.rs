@@ -65,19 +65,20 @@ impl Queue {
     /// # Errors
     /// `Unsupported` where the kernel has no queues or no rules for them; `NoneFree`; `Refused`.
     pub fn open(place: &NetfilterPlace, options: Options) -> Result<Queue, QueueError> {
-        let mut queue = Queue::for_rules(options)?;
+        let mut queue = Queue::for_rules(options, 0)?;
         queue.rule = Some(Rule::add(place, queue.number, options.passes_by)?);
         Ok(queue)
     }
 
-    /// A queue in the network namespace of this thread that rules of others fill, who name it by its number.
+    /// A queue in the network namespace of this thread that rules of others fill, who name it by its number: the one that `wish` leads to if that is free, or one
+    /// behind it. Rules that are left lead to who has the same wish again.
     ///
     /// # Errors
     /// `Unsupported` where the kernel has no queues; `NoneFree`; `Refused`.
-    pub fn for_rules(options: Options) -> Result<Queue, QueueError> {
+    pub fn for_rules(options: Options, wish: u64) -> Result<Queue, QueueError> {
         let mut socket = Socket::open()?;
         socket.set_room(ROOM);
-        let number = bind(&mut socket)?;
+        let number = bind(&mut socket, wish)?;
         let flags = CONNECTIONS | if options.passes_by { FAIL_OPEN } else { 0 };
         // Where connections are not followed, packets come without.
         configure(&mut socket, number, flags)
@@ -164,13 +165,14 @@ fn answered(sent: Result<(), Errno>) -> Result<(), QueueError> {
 }
 
 /// Takes a queue that nobody has.
-fn bind(socket: &mut Socket) -> Result<u16, QueueError> {
+fn bind(socket: &mut Socket, wish: u64) -> Result<u16, QueueError> {
     const WHAT: &str = "binding a queue for packets of netfilter";
     let may = caps::has_cap(None, CapSet::Effective, caps::Capability::CAP_NET_ADMIN);
     if !may.unwrap_or(true) {
         return Err(QueueError::refused(WHAT, Errno::EPERM));
     }
-    for number in FIRST..LAST {
+    let first = FIRST + (wish % u64::from(LAST - FIRST)) as u16;
+    for number in (first..LAST).chain(FIRST..first) {
         let sequence = socket.sequence();
         let message = Message::new(CONFIGURE, ACKNOWLEDGE, sequence, (0, number));
         let message = message.bytes(COMMAND, &[BIND, 0, 0, 0]).finish();

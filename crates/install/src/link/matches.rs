@@ -77,6 +77,13 @@ impl Kind for OfMatch {
     }
 }
 
+/// Removes the file of a match, unless a rule has it; gives whether it did.
+pub(super) fn release_unruled(path: &Path) -> Result<bool, InstallError> {
+    let refused = |errno| InstallError::AttachFailed { place: path.display().to_string(), errno };
+    let array = sys::map_create(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0).map_err(refused)?;
+    release(path, first(array.as_fd()).map_err(refused)?.as_fd())
+}
+
 /// Removes the files in a folder that matches have left, but for those that rules have.
 ///
 /// # Errors
@@ -86,7 +93,7 @@ pub fn remove_unruled(folder: &Path) -> Result<(), InstallError> {
     for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = file.path();
         if array_of(&path).is_some() {
-            outcome = outcome.and(release(&path).map(drop));
+            outcome = outcome.and(release_unruled(&path).map(drop));
         }
     }
     // Only an empty folder goes.

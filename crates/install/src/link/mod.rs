@@ -263,7 +263,7 @@ impl Link {
     /// As of pinning, which may have to be done again; `AttachFailed`.
     pub fn detach_unless_ruled(&self) -> Result<bool, InstallError> {
         let is_free = match &self.hold {
-            Hold::Entry(entry) => entry.release()?,
+            Hold::Entry(entry) => entry.pinned().map_or(Ok(true), matches::release_unruled)?,
             Hold::Link(_) | Hold::Socket(_) => true,
         };
         if is_free {

@@ -9,9 +9,12 @@
 local lib, native, is_packet_time, memory, bytes_of, position = ...
 local error, getmetatable, pcall, setmetatable, type =
   lib.error, lib.getmetatable, lib.pcall, lib.setmetatable, lib.type
-local byte, find, gsub, packsize, sub, unpack =
-  lib.string.byte, lib.string.find, lib.string.gsub, lib.string.packsize, lib.string.sub, lib.string.unpack
+local byte, find, match, packsize, sub, unpack =
+  lib.string.byte, lib.string.find, lib.string.match, lib.string.packsize, lib.string.sub, lib.string.unpack
 local tointeger = lib.math.tointeger
+local byteorder = lib.require("byteorder")
+local le16toh, le32toh, le64toh = byteorder.le16toh, byteorder.le32toh, byteorder.le64toh
+local ntoh16, ntoh32, ntoh64 = byteorder.ntoh16, byteorder.ntoh32, byteorder.ntoh64
 local event = lib.event
 
 local methods = {}
@@ -56,6 +59,92 @@ local function integer(value, default, number, name)
   error("bad argument #" .. number .. " to '" .. name .. "' (number expected, got " .. type(value) .. ")", 3)
 end
 
+-- What formats that have a known length say, by the format: `count` values in `size` bytes; of each by its number where it begins (`from`, from 0), how many bytes it
+-- has (`width`), whether it is a `text`, what its sign bit is worth (`sign`, 0 without one) and whether it is `little`-endian. There is one for each format that the state's
+-- functions have when they become packet code, which then reads fields of the packet and no string.
+local plans = {}
+
+local WIDTHS <const> = { b = 1, B = 1, h = 2, H = 2, i = 4, I = 4, l = 8, L = 8, j = 8, J = 8, T = 8 }
+-- Values that are read one by one.
+local MOST <const> = 12
+local HOST_IS_LITTLE <const> = lib.string.pack("=I2", 1) == "\1\0"
+
+-- Makes the plan of a format, if it is one of fixed length.
+function M.plan(fmt)
+  if plans[fmt] or find(fmt, "[^<>= bBhHiIlLjJTcx0-9]") or not pcall(packsize, fmt) then return false end
+  local plan = { count = 0, size = 0, from = {}, width = {}, text = {}, sign = {}, little = {} }
+  local little = HOST_IS_LITTLE
+  for option, digits in lib.string.gmatch(fmt, "([^ 0-9])(%d*)") do
+    if option == "<" or option == ">" or option == "=" then
+      little = option == "<" or option == "=" and HOST_IS_LITTLE
+    else
+      local width = option == "x" and 1 or tointeger(lib.tonumber(digits)) or WIDTHS[option]
+      if width > 8 and option ~= "c" then return false end
+      if option ~= "x" then
+        local n = plan.count + 1
+        plan.count, plan.from[n], plan.width[n], plan.text[n] = n, plan.size, width, option == "c"
+        plan.sign[n] = find(option, "[bhilj]") and width < 8 and 1 << (8 * width - 1) or 0
+        plan.little[n] = little
+      end
+      plan.size = plan.size + width
+    end
+  end
+  if plan.count == 0 or plan.count > MOST then return false end
+  plans[fmt] = plan
+  return true
+end
+
+-- An integer of that many bytes at `at` (from 0), without sign but of 8 bytes.
+local function number_at(packet, at, width, little)
+  if width == 1 then return packet:getuint8(at) end
+  if width == 2 then
+    if little then return le16toh(packet:getuint16(at)) end
+    return ntoh16(packet:getuint16(at))
+  end
+  if width == 4 then
+    if little then return le32toh(packet:getuint32(at)) end
+    return ntoh32(packet:getuint32(at))
+  end
+  if width == 8 then
+    if little then return le64toh(packet:getint64(at)) end
+    return ntoh64(packet:getint64(at))
+  end
+  local value = 0
+  for i = 0, width - 1 do
+    value = value << 8 | packet:getuint8(little and at + width - 1 - i or at + i)
+  end
+  return value
+end
+
+-- Value `n` of a plan that begins at `at`.
+local function value_at(packet, plan, at, n)
+  local from, width = at + plan.from[n], plan.width[n]
+  if plan.text[n] then return packet:getstring(from, width) end
+  local value, sign = number_at(packet, from, width, plan.little[n]), plan.sign[n]
+  if sign == 0 then return value end
+  return (value ~ sign) - sign
+end
+
+-- All values of a plan that begins at `at`, and behind them the next position from 1. Values from `n` on: one function, so that code is made of known numbers.
+local function planned(packet, plan, at)
+  local count, next, v = plan.count, at + plan.size + 1, value_at
+  if count == 1 then return v(packet, plan, at, 1), next end
+  if count == 2 then return v(packet, plan, at, 1), v(packet, plan, at, 2), next end
+  if count == 3 then return v(packet, plan, at, 1), v(packet, plan, at, 2), v(packet, plan, at, 3), next end
+  local a, b, c, d = v(packet, plan, at, 1), v(packet, plan, at, 2), v(packet, plan, at, 3), v(packet, plan, at, 4)
+  if count == 4 then return a, b, c, d, next end
+  if count == 5 then return a, b, c, d, v(packet, plan, at, 5), next end
+  if count == 6 then return a, b, c, d, v(packet, plan, at, 5), v(packet, plan, at, 6), next end
+  local e, f, g = v(packet, plan, at, 5), v(packet, plan, at, 6), v(packet, plan, at, 7)
+  if count == 7 then return a, b, c, d, e, f, g, next end
+  if count == 8 then return a, b, c, d, e, f, g, v(packet, plan, at, 8), next end
+  if count == 9 then return a, b, c, d, e, f, g, v(packet, plan, at, 8), v(packet, plan, at, 9), next end
+  local h, i, j = v(packet, plan, at, 8), v(packet, plan, at, 9), v(packet, plan, at, 10)
+  if count == 10 then return a, b, c, d, e, f, g, h, i, j, next end
+  if count == 11 then return a, b, c, d, e, f, g, h, i, j, v(packet, plan, at, 11), next end
+  return a, b, c, d, e, f, g, h, i, j, v(packet, plan, at, 11), v(packet, plan, at, 12), next
+end
+
 -- Results of `pcall`, with messages that speak of packets.
 local function translated(ok, ...)
   if ok then return ... end
@@ -69,19 +158,24 @@ end
 -- Values from position `pos` on, as `string.unpack` has them; there are no floats.
 function methods.unpack(self, fmt, pos)
   opened(self, "unpack")
-  local text = text_of(self)
-  local at = position(integer(pos, 1, 2, "unpack"), #text)
-  if at < 1 or at > #text + 1 then
+  local length = length_of(self)
+  local at = position(integer(pos, 1, 2, "unpack"), length)
+  if at < 1 or at > length + 1 then
     error("bad argument #2 to 'unpack' (initial position out of payload)", 2)
   end
+  if self.packet then
+    local plan = plans[fmt]
+    if plan then
+      if at - 1 + plan.size > length then
+        error("bad argument #1 to 'unpack' (payload too short)", 2)
+      end
+      return planned(self.packet, plan, at - 1)
+    end
+  end
   if find(fmt, "[fdn]") then
-    error("invalid format option '" .. (fmt:match("[fdn]")) .. "'", 2)
+    error("invalid format option '" .. (match(fmt, "[fdn]")) .. "'", 2)
   end
-  if find(fmt, "[sz!]") then return translated(pcall(unpack, fmt, text, at)) end
-  if at - 1 + packsize(fmt) > #text then
-    error("bad argument #1 to 'unpack' (payload too short)", 2)
-  end
-  return unpack(fmt, text, at)
+  return translated(pcall(unpack, fmt, text_of(self), at))
 end
 
 -- Copies the bytes from `i` to `j` into a memory, from its position `o` on.

@@ -52,9 +52,9 @@ impl Entry {
         self.put(program)
     }
 
-    /// As [`release`], of what is pinned for it.
-    pub(in crate::link) fn release(&self) -> Result<bool, InstallError> {
-        self.pinned.as_deref().map_or(Ok(true), release)
+    /// Where what goes on with it is pinned.
+    pub(in crate::link) fn pinned(&self) -> Option<&Path> {
+        self.pinned.as_deref()
     }
 
     /// From now on the pin is nobody's business.
@@ -76,21 +76,33 @@ impl Entry {
     }
 }
 
-/// Takes a pin away, unless somebody has what was pinned: then it is there again, and this gives false. Nobody else finds it for a moment.
-pub(in crate::link) fn release(path: &Path) -> Result<bool, InstallError> {
+/// Takes a pin away, unless somebody has what was pinned: then it is there again, and this gives false. Meanwhile `other` is there, a program that
+/// finds nothing: who loads rules anew finds one in any case.
+pub(in crate::link) fn release(path: &Path, other: BorrowedFd<'_>) -> Result<bool, InstallError> {
     let number = match sys::pinned(path).and_then(|first| sys::program_info(first.as_fd())) {
         Ok(info) => info.id,
         Err(Errno::ENOENT) => return Ok(true),
         Err(errno) => return Err(failed(path, errno)),
     };
-    unpin(path)?;
+    exchange(path, other)?;
     let deadline = Instant::now() + GONE;
     while let Ok(first) = sys::program_by_id(number) {
         if Instant::now() > deadline {
-            return pin(first.as_fd(), path).map(|()| false);
+            return exchange(path, first.as_fd()).map(|()| false);
         }
         drop(first);
         sleep(NAP);
     }
-    Ok(true)
+    unpin(path).map(|()| true)
+}
+
+/// Pins a program in the place of another one, at once.
+fn exchange(path: &Path, program: BorrowedFd<'_>) -> Result<(), InstallError> {
+    let mut beside = path.as_os_str().to_os_string();
+    // The file system of programs takes no dots.
+    beside.push("~");
+    let beside = PathBuf::from(beside);
+    pin(program, &beside)?;
+    std::fs::rename(&beside, path)
+        .map_err(|error| failed(path, Errno::from_raw(error.raw_os_error().unwrap_or(0))))
 }
