@@ -67,6 +67,8 @@ PYTHON
 ask() { ip netns exec "$LEFT" python3 "$WORK/ask.py" "$1"; }
 
 start() {
+    # The shell opens the file only some time after it has gone on.
+    rm -f "$WORK/run.out"
     nsenter --net="/run/netns/$MIDDLE" "$MOONHOOK" nflua run >"$WORK/run.out" 2>"$WORK/run.err" </dev/null &
     RUN=$!
     eventually "the process listens" grep -qs '^listening' "$WORK/run.out"
