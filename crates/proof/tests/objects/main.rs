@@ -139,7 +139,15 @@ fn only_a_call_starts_a_chain() -> Result<(), ProofError> {
         return Ok(());
     }
     let folder = Folder::new();
-    run(&folder.path("answers.eclat"), &own_options(), 300).map(|_| ())
+    let script = folder.path("answers.eclat");
+    run(&script, &own_options(), 300)?;
+    // Every size of a number, in every way in which the loader gives or starts it.
+    let mut pair = Pair::with_options(&script, &own_options())?;
+    for [first, second] in (0..64).flat_map(|first| (0..8).map(move |second| [first, second])) {
+        let frame = [&[first, second][..], &[0; 60]].concat();
+        pair.run_named(&frame, || format!("{first} {second}"))?;
+    }
+    Ok(())
 }
 
 #[test]
