@@ -8,6 +8,7 @@ mod configured;
 mod hostile;
 mod in_lua;
 mod offsets;
+mod per_cpu;
 
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Folders, RunningKernel};
@@ -316,6 +317,7 @@ fn what_cannot_be_had_of_objects_is_said_with_its_line() {
         let diagnostic = refused(name, text);
         assert_eq!(diagnostic.code, code, "{text}\n{}", diagnostic.render(false));
         assert!(diagnostic.help.is_some(), "{text}");
+        assert!(!diagnostic.message.contains("traceback"), "{text}\n{}", diagnostic.render(false));
         let at = diagnostic.place.as_ref().map_or(0, |place| place.line);
         assert_eq!(at, line, "{text}\n{}", diagnostic.render(false));
     }
