@@ -38,6 +38,13 @@ pub(crate) struct LoadedChains {
     warnings: Vec<Diagnostic>,
 }
 
+/// How much of each kind was loaded at a time.
+pub(crate) struct Known {
+    all: usize,
+    scripts: usize,
+    sources: usize,
+}
+
 /// A script, with the programs that it calls; those in Lua are functions.
 #[derive(Clone)]
 struct LoadedScript {
@@ -54,6 +61,20 @@ impl Chains {
     pub fn script(&self, file: &str) -> Option<Arc<Script>> {
         let known = self.0.borrow();
         known.scripts.iter().find(|known| known.script.file == file).map(|known| Arc::clone(&known.script))
+    }
+
+    /// What is known now of scripts, their chains and their texts.
+    pub fn known(&self) -> Known {
+        let known = self.0.borrow();
+        Known { all: known.all.len(), scripts: known.scripts.len(), sources: known.sources.len() }
+    }
+
+    /// Forgets what of these was added since then, to which nothing refers.
+    pub fn forget_since(&self, before: &Known) {
+        let mut known = self.0.borrow_mut();
+        known.all.truncate(before.all);
+        known.scripts.truncate(before.scripts);
+        known.sources.truncate(before.sources);
     }
 
     pub fn add_script(

@@ -44,7 +44,7 @@ impl Machine for Packet {
         Ok(arguments.iter().sum())
     }
 
-    fn decide(&mut self, _: u64) -> &'static str {
+    fn decide(&mut self, _: usize, _: u64) -> &'static str {
         "decided"
     }
 }
