@@ -233,6 +233,32 @@ fn functions_are_refused_where_they_cannot_be_called() {
     }
 }
 
+/// The kernel prints a part of a long line.
+#[test]
+fn what_the_kernel_refuses_is_of_its_line_however_long_that_is() {
+    if !host::kernel_available("functions that are refused, with long lines") {
+        return;
+    }
+    let folder = Folder::new();
+    let source = std::fs::read_to_string(folder.path("refused.bpf.c")).expect("it is there");
+    let line = "\treturn data[20];";
+    let number = 1 + source.lines().position(|own| own == line).expect("it has the line") as u32;
+    let script = "local o = require 'bpf'.object 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.beyond(pkt)) end)";
+    std::fs::write(folder.path("a.lua"), script).expect("there is room");
+    // Where the part ends, there may be a space, or the first byte of a letter.
+    for length in [0, 990, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 5000] {
+        for end in ["x", " x", "éé"] {
+            let long = format!("{line} /* {}{end}{end} */", "y".repeat(length));
+            std::fs::write(folder.path("refused.bpf.c"), source.replace(line, &long)).expect("there is room");
+            folder.compile("refused");
+            let error =
+                Pair::with_options(&folder.path("a.lua"), &own_options()).err().expect("it is refused");
+            assert_eq!(error.code(), Some("MH0906"), "{length}: {error}");
+            assert!(error.to_string().contains(&format!("refused.bpf.c:{number}")), "{length}: {error}");
+        }
+    }
+}
+
 #[test]
 fn objects_under_other_licences_are_refused() {
     let folder = Folder::new();
