@@ -222,13 +222,10 @@ impl Chains {
     fn keep(&self, names: [String; 2], object: Arc<Object>) -> Result<usize, Box<Diagnostic>> {
         check_licence(&object)?;
         let mut known = self.0.borrow_mut();
-        let sources = sources(&object);
-        let is_new = |source: &Source, known: &LoadedChains| {
-            !known.sources.iter().any(|other| other.name == source.name)
-        };
-        for source in sources {
-            if is_new(&source, &known) {
-                known.sources.push(source);
+        for source in sources(&object) {
+            match known.sources.iter_mut().find(|other| other.name == source.name) {
+                Some(other) => *other = with_lines(other, &source),
+                None => known.sources.push(source),
             }
         }
         known.objects.push((names, object));
@@ -302,6 +299,18 @@ fn check_licence(object: &Object) -> Result<(), Box<Diagnostic>> {
 
 /// Lines behind these are not shown: a text has as many lines as the greatest number says.
 const MOST_LINES: u32 = 100_000;
+
+/// A source with the lines that another object knows of it, too: an object has those of its code alone.
+fn with_lines(known: &Source, other: &Source) -> Source {
+    let (mut own, mut more, mut text) = (known.text().lines(), other.text().lines(), String::new());
+    loop {
+        let line = match (own.next(), more.next()) {
+            (None, None) => return Source::new(known.name.clone(), text),
+            (None | Some(""), Some(line)) | (Some(line), _) => line,
+        };
+        text.extend([line, "\n"]);
+    }
+}
 
 /// The sources that an object was compiled from, as far as its lines tell.
 fn sources(object: &Object) -> Vec<Source> {

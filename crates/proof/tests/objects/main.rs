@@ -9,6 +9,7 @@ mod hostile;
 mod in_lua;
 mod offsets;
 mod per_cpu;
+mod refused;
 
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Folders, RunningKernel};
@@ -183,79 +184,6 @@ fn both_tiers_refuse_entries_that_do_not_fit() {
             outcome.err().and_then(|error| error.code().map(str::to_string)).as_deref(),
             Some("MH0508")
         );
-    }
-}
-
-#[test]
-fn functions_are_refused_where_they_cannot_be_called() {
-    if !host::kernel_available("functions that are refused") {
-        return;
-    }
-    let folder = Folder::new();
-    for name in ["meter", "refused"] {
-        folder.compile(name);
-    }
-    let object = "local o = require 'bpf'.object";
-    let cases = [
-        (
-            "a.eclat",
-            "from programs.own import count\ndef main():\n  count(1, 2, 3, 4)\n".to_string(),
-            "MH0309",
-        ),
-        ("a.eclat", "from programs.own import starts\ndef main():\n  starts()\n".to_string(), "MH0222"),
-        (
-            "a.lua",
-            format!("{object} 'meter.bpf.o'\nrequire 'tc'.ingress(function(pkt) print(o.count(pkt, 1)) end)"),
-            "MH0222",
-        ),
-        (
-            "a.lua",
-            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.lacks(3)) end)"),
-            "MH0222",
-        ),
-        (
-            "a.lua",
-            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.turns(#pkt)) end)"),
-            "MH0222",
-        ),
-        (
-            "a.lua",
-            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.beyond(pkt)) end)"),
-            "MH0906",
-        ),
-    ];
-    for (name, text, code) in cases {
-        std::fs::write(folder.path(name), &text).expect("there is room");
-        match Pair::with_options(&folder.path(name), &own_options()) {
-            Ok(_) => panic!("{text} is taken"),
-            Err(error) => assert_eq!(error.code(), Some(code), "{text}: {error}"),
-        }
-    }
-}
-
-/// The kernel prints a part of a long line.
-#[test]
-fn what_the_kernel_refuses_is_of_its_line_however_long_that_is() {
-    if !host::kernel_available("functions that are refused, with long lines") {
-        return;
-    }
-    let folder = Folder::new();
-    let source = std::fs::read_to_string(folder.path("refused.bpf.c")).expect("it is there");
-    let line = "\treturn data[20];";
-    let number = 1 + source.lines().position(|own| own == line).expect("it has the line") as u32;
-    let script = "local o = require 'bpf'.object 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.beyond(pkt)) end)";
-    std::fs::write(folder.path("a.lua"), script).expect("there is room");
-    // Where the part ends, there may be a space, or the first byte of a letter.
-    for length in [0, 990, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 5000] {
-        for end in ["x", " x", "éé"] {
-            let long = format!("{line} /* {}{end}{end} */", "y".repeat(length));
-            std::fs::write(folder.path("refused.bpf.c"), source.replace(line, &long)).expect("there is room");
-            folder.compile("refused");
-            let error =
-                Pair::with_options(&folder.path("a.lua"), &own_options()).err().expect("it is refused");
-            assert_eq!(error.code(), Some("MH0906"), "{length}: {error}");
-            assert!(error.to_string().contains(&format!("refused.bpf.c:{number}")), "{length}: {error}");
-        }
     }
 }
 
