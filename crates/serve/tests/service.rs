@@ -8,7 +8,6 @@ use moonhook_serve::Client;
 use moonhook_serve::proto::v1;
 use moonhook_serve::proto::v1::table_request::Operation;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const SCRIPT: &str = "\
 local hits = map{key = 'int', value = 'int', capacity = 100}
