@@ -5,6 +5,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
 begin library
+need_bpffs
 veth_pair
 for tool in bpftool openssl curl python3; do
     have $tool || skip "$tool is not installed"
@@ -119,7 +120,7 @@ done
 # Whatever functions and their parameters are called: a name is refused, or C takes the header, and both libraries go into one program.
 cat >words.py <<'PY'
 import random, subprocess, sys
-moonhook, clang, include = sys.argv[1:]
+moonhook, clang, include, pin = sys.argv[1:]
 words = """int asm main exit abort _exit log pow abs remainder memcpy strlen printf index free _ __ _a __a _A _Bool _Static_assert
     __int128 __typeof__ unix linux bpf SEC NULL XDP_PASS BPF_ANY bpf_printk bpf_map_lookup_elem bpf_luaxdp_run barrier likely size_t ctx pkt
     __u32 MOONHOOK_FAILED LICENSE program first first__n second__n first__events a b c inline register bool true nullptr typeof
@@ -144,13 +145,14 @@ for word in words:
         text.write(f'SEC("xdp") int program_of_c(struct xdp_md *context) {{ bpf_rcu_read_lock(); bpf_rcu_read_unlock(); return {word}(context, 1, 2, 3) + second(context) + first(context) > 0; }}\n')
     subprocess.run([clang, "-Wall", "-Werror", "-O2", "-g", "-target", "bpf", "-I", include, "-c", "words.c", "-o", "words.o"], check=True)
     subprocess.run(["bpftool", "gen", "object", "words.linked.o", "words.o", "first.bpf.o", "second.bpf.o"], check=True)
-    subprocess.run(["bpftool", "prog", "load", "words.linked.o", "/sys/fs/bpf/moonhook-words"], check=True, stderr=subprocess.PIPE)
-    subprocess.run(["rm", "/sys/fs/bpf/moonhook-words"], check=True)
+    subprocess.run(["bpftool", "prog", "load", "words.linked.o", pin], check=True, stderr=subprocess.PIPE)
+    subprocess.run(["rm", pin], check=True)
 print(taken, refused)
 PY
 printf 'require("xdp").attach(function() end) return {n = function(pkt) return 1 end}\n' >second.lua
 "$MOONHOOK" build --library second.lua -o second.bpf.o >/dev/null
-python3 words.py "$MOONHOOK" "$CLANG" "/usr/include/$(uname -m)-linux-gnu" >words.out
+mkdir -p "$BPFFS"
+python3 words.py "$MOONHOOK" "$CLANG" "/usr/include/$(uname -m)-linux-gnu" "$BPFFS/words" >words.out
 read -r taken refused <words.out
 [ "$taken" -gt 20 ] && [ "$refused" -gt 20 ] || die "names taken and refused: $(cat words.out)"
 
@@ -179,18 +181,18 @@ for form in expanded general; do
     "$MOONHOOK" build --library places.lua -o places.bpf.o --form $form >/dev/null
     "$CLANG" -Wall -Werror -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c places.c -o places.o
     bpftool gen object places.linked.o places.o places.bpf.o
-    bpftool prog load places.linked.o /sys/fs/bpf/moonhook-places 2>/dev/null
+    bpftool prog load places.linked.o "$BPFFS/places" 2>/dev/null
     for case in "60 2 0 60" "61 -1 -2 61" "62 -1 0 62"; do
         read -r length one other size <<<"$case"
         head -c "$length" /dev/zero >frame.bin
-        bpftool prog run pinned /sys/fs/bpf/moonhook-places data_in frame.bin >/dev/null
-        id=$(bpftool -j prog show pinned /sys/fs/bpf/moonhook-places | jq '.map_ids[]' | while read -r map; do
+        bpftool prog run pinned "$BPFFS/places" data_in frame.bin >/dev/null
+        id=$(bpftool -j prog show pinned "$BPFFS/places" | jq '.map_ids[]' | while read -r map; do
             bpftool -j map show id "$map" | jq -r 'select(.name | endswith(".bss")) | .id'
         done)
         found=$(bpftool -j map dump id "$id" | jq -c '.[0].formatted.value[".bss"][].out // empty')
         [ "$found" = "[$one,$other,$size]" ] || die "$form, $length bytes: $found"
     done
-    rm /sys/fs/bpf/moonhook-places
+    rm "$BPFFS/places"
 done
 
 # Neither file is written if the other one cannot be, and nothing is left of what was begun.

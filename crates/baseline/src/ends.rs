@@ -20,7 +20,7 @@ impl General<'_> {
         let (failed, _) = code.cold_block(0);
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
         if self.functions.snapshot.has_deciders() {
-            leave_decided(code, state, exit, None);
+            leave_decided(code, state, exit, Decided::Verdict { least: self.hook().least().into() });
         }
         match self.hook().is_trace() {
             true => code.jump(next, &[]),
@@ -65,16 +65,25 @@ impl General<'_> {
     }
 }
 
-/// Ends the program with the verdict by which a function of a C object has ended the packet, if one has; or with `instead`.
-pub fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block, instead: Option<i64>) {
+/// What a program gives where a function of a C object, or one of a chain, has ended the packet.
+pub enum Decided {
+    /// The verdict, of a hook with that least one.
+    Verdict {
+        least: i64,
+    },
+    Number(i64),
+}
+
+/// Ends the program where a function has ended the packet ([`L_DECIDED`]).
+pub fn leave_decided(code: &mut Builder, state: Value, exit: ir::Block, given: Decided) {
     let (decided, _) = code.cold_block(0);
     let verdict = code.load(state, L_DECIDED);
     code.leave_if(CompareOp::Ne, verdict, 0, decided, &[]);
     let undecided = std::mem::replace(&mut code.block, decided);
     code.store_constant(state, L_DECIDED, 0);
-    let verdict = match instead {
-        Some(number) => code.constant(number),
-        None => code.add(verdict, -1),
+    let verdict = match given {
+        Decided::Number(number) => code.constant(number),
+        Decided::Verdict { least } => code.add(verdict, least - 1),
     };
     code.jump(exit, &[verdict]);
     code.block = undecided;

@@ -1,7 +1,7 @@
 //! Programs of a library, which programs in C call as functions: their arguments, what they give, and what they share.
 
 use super::General;
-use super::ends::leave_decided;
+use super::ends::{Decided, leave_decided};
 use super::parts::Parts;
 use moonhook_hook::Place;
 use moonhook_ir as ir;
@@ -44,7 +44,7 @@ impl General<'_> {
         let (failed, _) = code.cold_block(0);
         code.leave_if(CompareOp::Ne, status, FINISHED as i32, failed, &[]);
         if self.functions.snapshot.has_deciders() {
-            leave_decided(code, state, exit, Some(exported::FAILED));
+            leave_decided(code, state, exit, Decided::Number(exported::FAILED));
         }
         let called = code.constant(called as i64);
         let (address, routine) = (code.load(state, L_SELF), self.routine("exported_result"));

@@ -67,11 +67,10 @@ impl MapsOfObjects for KernelMaps {
 
     fn set(&mut self, map: (usize, usize), key: &[u8], value: &[u8]) -> Result<bool, String> {
         let map = self.map(map)?;
-        let cpus = map.cpus().max(1);
-        let mut each = value.to_vec();
-        // Where each CPU has one, they begin at multiples of words.
-        each.resize(map.value_size() / cpus, 0);
-        map.update(key, &each.repeat(cpus)).map_err(said)
+        // The first CPU's value comes first.
+        let mut all = value.to_vec();
+        all.resize(map.value_size(), 0);
+        map.update(key, &all).map_err(said)
     }
 
     fn delete(&mut self, map: (usize, usize), key: &[u8]) -> Result<bool, String> {

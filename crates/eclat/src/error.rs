@@ -148,6 +148,8 @@ pub enum CheckErrorKind {
     Constant { name: String },
     #[error("there is a '{name}' already")]
     Twice { name: String },
+    #[error("another '{name}' is imported in line {line}")]
+    Imported { name: String, line: u32 },
     #[error("a constant is a number")]
     NoConstant,
     #[error("there is no '{owner}.{name}'")]
@@ -190,6 +192,7 @@ impl CheckErrorKind {
             }
             CheckErrorKind::Constant { .. } => "use a variable: `u64: name = …`, in small letters",
             CheckErrorKind::Twice { .. } => "give one of them another name",
+            CheckErrorKind::Imported { .. } => "import one of them: programs have no other names in a script",
             CheckErrorKind::NoConstant => "write a number, or use a variable with a type",
             CheckErrorKind::NoFunction { .. } => {
                 "`Packet` has readU8, readU16, readU32, readU64 and writeU8, writeU16, writeU32, writeU64"
@@ -217,7 +220,8 @@ impl CheckErrorKind {
             | CheckErrorKind::NoFunction { .. } => "MH0306",
             CheckErrorKind::Untyped { .. }
             | CheckErrorKind::Constant { .. }
-            | CheckErrorKind::Twice { .. } => "MH0307",
+            | CheckErrorKind::Twice { .. }
+            | CheckErrorKind::Imported { .. } => "MH0307",
             CheckErrorKind::NoConstant | CheckErrorKind::Text | CheckErrorKind::Step => "MH0308",
             CheckErrorKind::Arguments { .. }
             | CheckErrorKind::Loader { .. }

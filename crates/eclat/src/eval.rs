@@ -23,8 +23,8 @@ pub trait Machine {
     fn map(&mut self, read: usize, key: &[u64]) -> Result<u64, Self::End>;
     /// Calls the program with that number.
     fn call(&mut self, program: usize, arguments: &[u64]) -> Result<u64, Self::End>;
-    /// Ends the packet with that verdict.
-    fn decide(&mut self, verdict: u64) -> Self::End;
+    /// Ends the packet with a verdict that the program of that number has given.
+    fn decide(&mut self, program: usize, verdict: u64) -> Self::End;
 }
 
 /// What a chain returns, or 0 where it does not say.
@@ -154,8 +154,8 @@ impl<M: Machine> Frame<'_, M> {
             (Callee::Write(bits), [offset, number, ..]) => {
                 self.machine.write(*offset, bits, *number).map(|()| 0)
             }
-            (Callee::Decide, [verdict, ..]) => Err(self.machine.decide(*verdict)),
-            (Callee::Read(_) | Callee::Write(_) | Callee::Decide, _) => Ok(0),
+            (Callee::Decide(program), [verdict, ..]) => Err(self.machine.decide(program, *verdict)),
+            (Callee::Read(_) | Callee::Write(_) | Callee::Decide(_), _) => Ok(0),
         }
     }
 }

@@ -162,6 +162,6 @@ pub enum Callee {
     Write(u32),
     /// An entry of a map, by the number among [`Chains::reads`].
     Map(usize),
-    /// The packet's verdict, by which it ends. Scripts have no such call: what they call gives verdicts.
-    Decide,
+    /// The packet's verdict, by which it ends, from the program of that number. Scripts have no such call: what they call gives verdicts.
+    Decide(usize),
 }

@@ -59,22 +59,30 @@ fn with_ends(words: &[CodeWord], starts: &[usize]) -> Option<Vec<CodeWord>> {
             lines.items.push(item);
             continue;
         }
-        let here = |word: Word| CodeWord { word, loc: item.word.loc, reference: None };
-        let ends = [
-            isa::mov32(0, 2),
-            isa::binary(BinaryOp::Or, 0, Source::Imm(GivenReference::STARTS as i32)),
-            isa::jump_if(CompareOp::Eq, 0, Source::Imm(0), 1),
-            isa::exit(),
-        ];
-        let [first, or, skip, exit] = ends.map(here);
-        lines.items.push(Item { word: first, ..item });
-        lines.add(or);
-        let (branch, behind) = (lines.next_id(), lines.next_id());
-        lines.items.push(Item { id: branch, word: skip, to: Some(behind), is_there: true });
-        lines.add(exit);
-        lines.place(behind, exit);
+        end_with_start(&mut lines, item);
     }
     lines.join()
+}
+
+/// Ends a function with the number of a chain in its second argument. One that is too large to be told by [`GivenReference::STARTS`] is none that a chain
+/// has: 0.
+fn end_with_start(lines: &mut Lines, call: Item) {
+    let here = |word: Word| CodeWord { word, loc: call.word.loc, reference: None };
+    let starts = Source::Imm(GivenReference::STARTS as i32);
+    let (asks, is_number) = (lines.next_id(), lines.next_id());
+    lines.items.push(Item { word: here(isa::mov32(0, 2)), to: None, ..call });
+    let question = here(isa::jump_if(CompareOp::ULt, 0, starts, 0));
+    lines.items.push(Item { id: asks, word: question, to: Some(is_number), is_there: true });
+    lines.add(here(isa::mov(0, Source::Imm(0))));
+    lines.add(here(isa::exit()));
+    let number = here(isa::binary(BinaryOp::Or, 0, starts));
+    lines.place(is_number, number);
+    lines.add(number);
+    let (branch, behind) = (lines.next_id(), lines.next_id());
+    let skip = here(isa::jump_if(CompareOp::Eq, 0, Source::Imm(0), 0));
+    lines.items.push(Item { id: branch, word: skip, to: Some(behind), is_there: true });
+    lines.add(here(isa::exit()));
+    lines.place(behind, here(isa::exit()));
 }
 
 /// Ends a function: 32 bits that would start a chain become 0, which is no verdict but that of packets that are aborted (`XDP_ABORTED`).

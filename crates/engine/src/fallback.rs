@@ -17,6 +17,7 @@ use moonhook_install::{InstallError, LoadOptions, LogDetail, Program};
 use moonhook_ir::{Module, SourceFile};
 use moonhook_snapshot::Snapshot;
 use moonhook_specialise::Learned;
+use std::borrow::Cow;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -230,13 +231,25 @@ fn placed(mut error: InstallError, module: &Module) -> InstallError {
         };
         let mut lines = module.sources.iter().filter(named).filter_map(|source| {
             let line = source.text.lines().nth((place.line as usize).checked_sub(1)?)?;
-            (line.trim() == place.text.trim()).then_some((source.name.clone(), line.to_string()))
+            (printed(line) == place.text.trim()).then_some((source.name.clone(), line.to_string()))
         });
         if let Some(found) = lines.next() {
             (place.file, place.text) = found;
         }
     }
     error
+}
+
+/// Bytes of a line that the kernel prints (`BPF_VERIFIER_TMP_LOG_SIZE`, include/linux/bpf_verifier.h, with one for the end).
+const PRINTED: usize = 1023;
+
+/// A line as the kernel prints it, as far as it does, without what is around it.
+fn printed(line: &str) -> Cow<'_, str> {
+    let line = line.trim().as_bytes();
+    match String::from_utf8_lossy(&line[..line.len().min(PRINTED)]) {
+        Cow::Borrowed(text) => text.trim().into(),
+        Cow::Owned(text) => text.trim().to_string().into(),
+    }
 }
 
 /// What an attempt comes to; with an error, the module if there is one.

@@ -38,6 +38,13 @@ pub(crate) struct LoadedChains {
     warnings: Vec<Diagnostic>,
 }
 
+/// How much of each kind was loaded at a time.
+pub(crate) struct Known {
+    all: usize,
+    scripts: usize,
+    sources: usize,
+}
+
 /// A script, with the programs that it calls; those in Lua are functions.
 #[derive(Clone)]
 struct LoadedScript {
@@ -54,6 +61,20 @@ impl Chains {
     pub fn script(&self, file: &str) -> Option<Arc<Script>> {
         let known = self.0.borrow();
         known.scripts.iter().find(|known| known.script.file == file).map(|known| Arc::clone(&known.script))
+    }
+
+    /// What is known now of scripts, their chains and their texts.
+    pub fn known(&self) -> Known {
+        let known = self.0.borrow();
+        Known { all: known.all.len(), scripts: known.scripts.len(), sources: known.sources.len() }
+    }
+
+    /// Forgets what of these was added since then, to which nothing refers.
+    pub fn forget_since(&self, before: &Known) {
+        let mut known = self.0.borrow_mut();
+        known.all.truncate(before.all);
+        known.scripts.truncate(before.scripts);
+        known.sources.truncate(before.sources);
     }
 
     pub fn add_script(
@@ -201,13 +222,10 @@ impl Chains {
     fn keep(&self, names: [String; 2], object: Arc<Object>) -> Result<usize, Box<Diagnostic>> {
         check_licence(&object)?;
         let mut known = self.0.borrow_mut();
-        let sources = sources(&object);
-        let is_new = |source: &Source, known: &LoadedChains| {
-            !known.sources.iter().any(|other| other.name == source.name)
-        };
-        for source in sources {
-            if is_new(&source, &known) {
-                known.sources.push(source);
+        for source in sources(&object) {
+            match known.sources.iter_mut().find(|other| other.name == source.name) {
+                Some(other) => *other = with_lines(other, &source),
+                None => known.sources.push(source),
             }
         }
         known.objects.push((names, object));
@@ -281,6 +299,18 @@ fn check_licence(object: &Object) -> Result<(), Box<Diagnostic>> {
 
 /// Lines behind these are not shown: a text has as many lines as the greatest number says.
 const MOST_LINES: u32 = 100_000;
+
+/// A source with the lines that another object knows of it, too: an object has those of its code alone.
+fn with_lines(known: &Source, other: &Source) -> Source {
+    let (mut own, mut more, mut text) = (known.text().lines(), other.text().lines(), String::new());
+    loop {
+        let line = match (own.next(), more.next()) {
+            (None, None) => return Source::new(known.name.clone(), text),
+            (None | Some(""), Some(line)) | (Some(line), _) => line,
+        };
+        text.extend([line, "\n"]);
+    }
+}
 
 /// The sources that an object was compiled from, as far as its lines tell.
 fn sources(object: &Object) -> Vec<Source> {

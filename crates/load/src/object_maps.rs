@@ -13,7 +13,7 @@ pub trait MapsOfObjects {
     /// What the kernel says.
     fn get(&mut self, map: (usize, usize), key: &[u8]) -> Result<Option<Vec<Vec<u8>>>, String>;
 
-    /// Sets the value, that of each CPU. Whether there was room.
+    /// Sets the value; where CPUs have values of their own, those of all together become this one, but at load time each of them. Whether there was room.
     ///
     /// # Errors
     /// What the kernel says.

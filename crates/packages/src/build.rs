@@ -53,10 +53,11 @@ pub fn build(source: &Path, settings: &Settings<'_>) -> Result<Built, PackageErr
     let mut files = cache::dependencies(&rule);
     // Ours are known by the key.
     files.retain(|file| !file.starts_with(&include));
-    let note = Note::new(fingerprint.unwrap_or_default(), &files, log)?;
+    let candidates = key.candidates(files.iter().map(PathBuf::as_path));
+    let note = Note::new(fingerprint.unwrap_or_default(), &files, &candidates, log)?;
     let object = cache::store_object(settings.cache, &key, &note, &object)?;
     // What was written meanwhile may not be what was compiled.
-    if !files.iter().any(|file| is_newer(file, begun)) {
+    if !files.iter().chain(&candidates).any(|file| is_newer(file, begun)) {
         cache::store_note(settings.cache, &key, &note)?;
     }
     Ok(Built::of(object, note, false))

@@ -1,7 +1,7 @@
 //! Objects that were compiled before.
 //!
-//! Of each source with its settings the cache has a note, `KEY.note`: the compiler, the files that were read with what was in them, the
-//! object. While all of that is the same, the object is what the compiler would make. Objects are named by all that they were made of: two
+//! Of each source with its settings the cache has a note, `KEY.note`: the compiler, the files that were read with what was in them, where else there
+//! are files that could be taken for these, the object. While all of that is the same, the object is what the compiler would make. Objects are named by all that they were made of: two
 //! processes that write one of the same name write what the same compiler has made of the same sources, and each writes it whole.
 
 use crate::clang::FLAGS;
@@ -10,15 +10,21 @@ use crate::include;
 use crate::settings::Settings;
 use moonhook_replace::replace_file;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Of what a note consists.
-const FORMAT: &str = "moonhook package 1";
+const FORMAT: &str = "moonhook package 2";
 
-/// What a source is compiled with, in short.
-pub struct Key(String);
+/// What a source is compiled with.
+pub struct Key {
+    /// All of it in short.
+    name: String,
+    /// Folders in which included files are looked for, besides those of the system.
+    folders: Vec<PathBuf>,
+}
 
 /// A digest of parts, no two lists of which run into one another.
 fn digest<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> String {
@@ -39,11 +45,28 @@ impl Key {
         // Not to be taken for another definition.
         parts.push(b"includes");
         parts.extend(settings.includes.iter().map(|folder| folder.as_os_str().as_bytes()));
-        Key(digest(parts))
+        let folders = source.parent().map(Path::to_path_buf).into_iter().chain(settings.includes.to_vec());
+        Key { name: digest(parts), folders: folders.collect() }
+    }
+
+    /// Files that could be included in the place of those that were: what is looked for there is named by the ends of their paths. Which one the compiler takes
+    /// is its business; while these are the same, it takes the same.
+    pub fn candidates<'f>(&self, files: impl IntoIterator<Item = &'f Path>) -> BTreeSet<PathBuf> {
+        let mut names: BTreeSet<PathBuf> = include::FILES.iter().map(|(name, _)| name.into()).collect();
+        let mut folders: BTreeSet<&Path> = self.folders.iter().map(PathBuf::as_path).collect();
+        for file in files {
+            // Beside a file is looked first for what it includes.
+            folders
+                .extend(file.parent().filter(|_| self.folders.iter().any(|folder| file.starts_with(folder))));
+            let parts: Vec<_> = file.components().skip(1).collect();
+            names.extend((0..parts.len()).map(|start| parts[start..].iter().collect()));
+        }
+        let places = folders.iter().flat_map(|folder| names.iter().map(move |name| folder.join(name)));
+        places.filter(|place| place.is_file()).collect()
     }
 
     fn note(&self, cache: &Path) -> PathBuf {
-        cache.join(format!("{}.note", self.0))
+        cache.join(format!("{}.note", self.name))
     }
 }
 
@@ -53,6 +76,8 @@ pub struct Note {
     pub compiler: String,
     /// Files with the digest of their content.
     pub files: Vec<(String, PathBuf)>,
+    /// The digest of [`Key::candidates`].
+    candidates: String,
     /// What the compiler has said.
     pub log: String,
 }
@@ -60,20 +85,26 @@ pub struct Note {
 impl Note {
     /// # Errors
     /// One of the files cannot be read.
-    pub fn new(compiler: String, files: &[PathBuf], log: String) -> Result<Note, PackageError> {
+    pub fn new(
+        compiler: String,
+        files: &[PathBuf],
+        candidates: &BTreeSet<PathBuf>,
+        log: String,
+    ) -> Result<Note, PackageError> {
         let with_digest = |path: &PathBuf| Ok((of_file(path)?, path.clone()));
-        Ok(Note { compiler, files: files.iter().map(with_digest).collect::<Result<_, PackageError>>()?, log })
+        let files = files.iter().map(with_digest).collect::<Result<_, PackageError>>()?;
+        Ok(Note { compiler, files, candidates: of_paths(candidates), log })
     }
 
     /// The object's name, by all that it was made of.
     fn object(&self, key: &Key) -> String {
-        let mut parts = vec![key.0.as_bytes(), self.compiler.as_bytes()];
+        let mut parts = vec![key.name.as_bytes(), self.compiler.as_bytes()];
         parts.extend(self.files.iter().map(|(digest, _)| digest.as_bytes()));
         format!("{}.bpf.o", digest(parts))
     }
 
     fn text(&self) -> Vec<u8> {
-        let mut text = format!("{FORMAT}\n{}\n", self.compiler).into_bytes();
+        let mut text = format!("{FORMAT}\n{}\n{}\n", self.compiler, self.candidates).into_bytes();
         for (digest, path) in &self.files {
             text.extend_from_slice(digest.as_bytes());
             text.push(b' ');
@@ -90,16 +121,24 @@ impl Note {
         let (head, log) = text.split_once("\n\n")?;
         let mut lines = head.lines();
         lines.next().filter(|line| *line == FORMAT)?;
-        let compiler = lines.next()?.to_string();
+        let (compiler, candidates) = (lines.next()?.to_string(), lines.next()?.to_string());
         let file =
             |line: &str| line.split_once(' ').map(|(digest, path)| (digest.to_string(), PathBuf::from(path)));
-        Some(Note { compiler, files: lines.map(file).collect::<Option<_>>()?, log: log.to_string() })
+        let files = lines.map(file).collect::<Option<_>>()?;
+        Some(Note { compiler, files, candidates, log: log.to_string() })
     }
 
-    fn is_so_still(&self, compiler: Option<&str>) -> bool {
+    fn is_so_still(&self, key: &Key, compiler: Option<&str>) -> bool {
         let is_same = |(digest, path): &(String, PathBuf)| of_file(path).is_ok_and(|now| now == *digest);
-        compiler.is_none_or(|compiler| compiler == self.compiler) && self.files.iter().all(is_same)
+        let files = || self.files.iter().map(|(_, path)| path.as_path());
+        compiler.is_none_or(|compiler| compiler == self.compiler)
+            && self.files.iter().all(is_same)
+            && of_paths(&key.candidates(files())) == self.candidates
     }
+}
+
+fn of_paths(paths: &BTreeSet<PathBuf>) -> String {
+    digest(paths.iter().map(|path| path.as_os_str().as_bytes()))
 }
 
 fn of_file(path: &Path) -> Result<String, PackageError> {
@@ -112,7 +151,7 @@ fn of_file(path: &Path) -> Result<String, PackageError> {
 pub fn look_up(cache: &Path, key: &Key, compiler: Option<&str>) -> Option<(PathBuf, Note)> {
     let note = Note::parse(&fs::read(key.note(cache)).ok()?)?;
     let object = cache.join(note.object(key));
-    (object.is_file() && note.is_so_still(compiler)).then_some((object, note))
+    (object.is_file() && note.is_so_still(key, compiler)).then_some((object, note))
 }
 
 /// Puts an object into the cache.
@@ -169,11 +208,15 @@ mod tests {
     #[test]
     fn notes_are_read_as_they_were_written() {
         let files = vec![("00ff".to_string(), PathBuf::from("/p/a b.c"))];
-        let note = Note { compiler: "1 2 /usr/bin/clang".into(), files, log: "a\n\nb\n".into() };
+        let (compiler, candidates) = ("1 2 /usr/bin/clang".into(), "0f".into());
+        let note = Note { compiler, files, candidates, log: "a\n\nb\n".into() };
         assert_eq!(Note::parse(&note.text()).as_ref(), Some(&note));
-        for broken in
-            [&b""[..], b"moonhook package 1\n", b"other\nclang\n\n", b"moonhook package 1\nclang\nx\n\n"]
-        {
+        for broken in [
+            &b""[..],
+            b"moonhook package 2\n",
+            b"other\nclang\n0f\n\n",
+            b"moonhook package 2\nclang\n0f\nx\n\n",
+        ] {
             assert_eq!(Note::parse(broken), None);
         }
     }
@@ -189,7 +232,10 @@ mod tests {
         let key = Key::of(&source, &settings);
         let look = |compiler| look_up(folder.path(), &key, compiler).map(|(object, note)| (object, note.log));
         assert_eq!(look(None), None);
-        let note = Note::new("clang 1".into(), std::slice::from_ref(&source), "warning\n\n".into()).unwrap();
+        let candidates = key.candidates([&*source]);
+        let note =
+            Note::new("clang 1".into(), std::slice::from_ref(&source), &candidates, "warning\n\n".into());
+        let note = note.unwrap();
         let object = store_object(folder.path(), &key, &note, &made).unwrap();
         assert_eq!(look(None), None, "without a note nothing is known of an object");
         store_note(folder.path(), &key, &note).unwrap();
@@ -210,7 +256,7 @@ mod tests {
             let defines: Vec<_> = defines.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
             let includes: Vec<_> = includes.iter().map(PathBuf::from).collect();
             let settings = Settings { defines: &defines, includes: &includes, cache: Path::new("/c") };
-            Key::of(Path::new("/p/a.bpf.c"), &settings).0
+            Key::of(Path::new("/p/a.bpf.c"), &settings).name
         };
         let keys = [
             key(&[], &[]),

@@ -208,6 +208,53 @@ fn objects_are_made_once_for_what_they_are_made_of() {
     assert!(names.iter().all(|name| name.ends_with(".note") || name.ends_with(".bpf.o")), "{names:?}");
 }
 
+/// Whichever folder it is in, and however it is included.
+#[test]
+fn a_header_that_is_found_before_another_one_is_seen() {
+    if !has_clang("a_header_that_is_found_before_another_one_is_seen") {
+        return;
+    }
+    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let place = |name: &str| folder.path().join(name);
+    for name in ["own/deep", "near/deep", "far/deep"] {
+        fs::create_dir_all(place(name)).unwrap();
+    }
+    let text = "#include <linux/bpf.h>\n#include \"deep/a.h\"\n#include <b.h>\nint value = A + B;\n";
+    write(
+        folder.path(),
+        &[
+            ("own/it.bpf.c", text),
+            ("far/deep/a.h", "#include \"c.h\"\n#define A C\n"),
+            ("far/deep/c.h", "#define C 1\n"),
+            ("far/b.h", "#define B 10\n"),
+        ],
+    );
+    let includes = [place("near"), place("far")];
+    let settings = Settings { defines: &[], includes: &includes, cache: cache.path() };
+    let value = || {
+        let built = build(&place("own/it.bpf.c"), &settings).unwrap_or_else(|error| panic!("{error}"));
+        let data = read(&built.object).data.iter().flat_map(|data| data.bytes.clone()).collect::<Vec<u8>>();
+        (data.first().copied().unwrap_or_default(), built.cached)
+    };
+    assert_eq!((value(), value()), ((11, false), (11, true)));
+    for (name, line, now) in [
+        ("near/b.h", "#define B 20", 21),
+        ("own/b.h", "#define B 30", 31),
+        ("near/deep/a.h", "#define A 2", 32),
+        ("own/deep/a.h", "#define A 3", 33),
+        ("own/linux/bpf.h", "#include_next <linux/bpf.h>\n#undef B\n#define B 40", 33),
+    ] {
+        fs::create_dir_all(place(name).parent().unwrap()).unwrap();
+        write(folder.path(), &[(name, line)]);
+        assert_eq!((value(), value()), ((now, false), (now, true)), "{name}");
+    }
+    for (name, now) in [("own/linux/bpf.h", 33), ("own/deep/a.h", 32), ("near/deep/a.h", 31), ("own/b.h", 21)]
+    {
+        fs::remove_file(place(name)).unwrap();
+        assert_eq!(value().0, now, "{name}");
+    }
+}
+
 #[test]
 fn what_does_not_compile_is_told_with_all_that_clang_says() {
     if !has_clang("what_does_not_compile_is_told_with_all_that_clang_says") {

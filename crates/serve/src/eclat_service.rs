@@ -9,6 +9,7 @@ use crate::spec::Spec;
 use crate::spool::Source;
 use moonhook_daemon::Name;
 use moonhook_diagnostic::Exit;
+use moonhook_eclat::ast::Source as ProgramSource;
 use moonhook_eclat::tree::{Chains, Datum};
 use moonhook_packages::PackageError;
 use std::path::Path;
@@ -38,11 +39,11 @@ fn read(text: &str) -> Result<Chains, ServeError> {
         .map_err(|diagnostic| ServeError::Other(diagnostic, Exit::Refused))
 }
 
-/// The packages that a script imports of.
+/// The packages that a script imports of; modules in Lua are none.
 fn packages_of(script: Chains) -> Vec<String> {
     let mut packages: Vec<String> = Vec::new();
     for program in script.programs {
-        if !packages.contains(&program.package) {
+        if program.source != ProgramSource::Lua && !packages.contains(&program.package) {
             packages.push(program.package);
         }
     }
@@ -81,9 +82,8 @@ impl EclatService {
         let to = spec.interfaces.join(", ");
         let sources = vec![Source { name: file, text }];
         // The same script at another device is another one: nobody has said that the first is to end.
-        let name = self.scripts.name_for(&name, &spec);
-        let load = Load { name: name.clone(), sources, spec, replace: Replace::Same };
-        let replaced = self.scripts.load(load).await?;
+        let load = Load { name, sources, spec, replace: Replace::Same };
+        let (name, replaced) = self.scripts.load_apart(load).await?;
         let done = if replaced { "replaced" } else { "attached" };
         Ok(format!("'{name}' is {done} ({to})"))
     }
@@ -185,5 +185,12 @@ mod tests {
         );
         assert_eq!(name_of("", &script).1, "second.eclat");
         assert_eq!(read("def f(:").unwrap_err().exit(), Exit::Refused);
+    }
+
+    #[test]
+    fn packages_are_those_of_programs_and_loaders() {
+        let text = "from lua.policy import allowed\nfrom programs.b import x, y\nfrom loaders.a import l\n\
+                    from programs.a import z\ndef main():\n    return 0\n";
+        assert_eq!(packages_of(read(text).unwrap()), ["b", "a"]);
     }
 }

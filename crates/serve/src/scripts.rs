@@ -1,6 +1,7 @@
 //! The scripts that run, by their names: those that there are at the beginning, what they answer, their end. What clients change is in `scripts/changes.rs`.
 
 mod changes;
+mod claims;
 
 use crate::ServeError;
 use crate::config::Config;
@@ -37,6 +38,7 @@ struct Inner {
     changing: Mutex<BTreeMap<Name, Arc<tokio::sync::Mutex<()>>>>,
     /// Scripts that have begun.
     begun_count: AtomicU64,
+    claims: Arc<claims::Claims>,
     maps: Arc<Maps>,
     events: Events,
     spool: Spool,
@@ -79,6 +81,7 @@ impl Scripts {
             begun_count: AtomicU64::new(0),
             begun: Mutex::default(),
             changing: Mutex::default(),
+            claims: Arc::default(),
             events: Events::default(),
             spool,
             limits: Limits::default(),
@@ -109,12 +112,6 @@ impl Scripts {
     /// `NoScript`.
     pub fn find(&self, name: &Name) -> Result<Arc<Running>, ServeError> {
         self.0.running.find(name)
-    }
-
-    /// The name for a script that is called so: that of the one of which the same is said, or else one that is free.
-    pub fn name_for(&self, name: &Name, spec: &Spec) -> Name {
-        let fits = |name: &Name| self.0.running.get(name).is_none_or(|present| present.is(spec));
-        (1..).map(|number| name.numbered(number)).find(fits).unwrap_or_else(|| name.clone())
     }
 
     /// Starts what there is at the beginning: what an earlier service has left, which clients may have put in the place of scripts of the

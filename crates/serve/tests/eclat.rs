@@ -119,6 +119,39 @@ fn a_script_is_attached_read_replaced_and_gone() {
     });
 }
 
+/// One chain at two devices is two scripts, also where both are loaded at once.
+#[test]
+fn scripts_that_are_loaded_at_once_have_names_of_their_own() {
+    let test = "scripts_that_are_loaded_at_once_have_names_of_their_own";
+    if !has_clang(test) {
+        return;
+    }
+    in_namespace(test, || {
+        let folder = tempfile::tempdir().unwrap();
+        packages(folder.path());
+        let served = Served::with(folder, |_| ());
+        let one = |device: &str| {
+            let (script, mut client) = (script(4).replace(DEVICE, device), served.eclat());
+            async move { client.load_configuration(Script { script, package: "p".into() }).await }
+        };
+        let (here, there) = (one(DEVICE), one("other0"));
+        let (here, there) = served.runtime.block_on(async { tokio::join!(here, there) });
+        let mut messages = [here, there].map(|answer| answer.unwrap().into_inner().message);
+        messages.sort();
+        assert!(messages[0].starts_with("'p.counting' is attached ("), "{messages:?}");
+        assert!(messages[1].starts_with("'p.counting-2' is attached ("), "{messages:?}");
+        // Each is replaced by what is loaded at its device.
+        for device in [DEVICE, "other0"] {
+            let message = served.runtime.block_on(one(device)).unwrap().into_inner().message;
+            assert_eq!(
+                message,
+                messages[usize::from(messages[1].contains(device))].replace("attached", "replaced")
+            );
+        }
+        served.end(false);
+    });
+}
+
 /// While scripts that drop all packets take one another's place, none gets through.
 #[test]
 fn replacing_loses_no_packet() {

@@ -8,7 +8,6 @@ use moonhook_serve::Client;
 use moonhook_serve::proto::v1;
 use moonhook_serve::proto::v1::table_request::Operation;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const SCRIPT: &str = "\
 local hits = map{key = 'int', value = 'int', capacity = 100}
@@ -173,17 +172,8 @@ fn what_is_pinned_survives_a_restart() {
         send(2, 0x5555);
         let served = with(folder);
         served.logged("in the place of what was pinned");
-        let deadline = std::time::Instant::now() + Duration::from_secs(10);
-        while served
-            .runtime
-            .block_on(served.moonhook().health(v1::HealthRequest {}))
-            .unwrap()
-            .into_inner()
-            .scripts
-            == 0
-        {
-            assert!(std::time::Instant::now() < deadline);
-        }
+        let health = || served.runtime.block_on(served.moonhook().health(v1::HealthRequest {}));
+        wait_for(&true, || health().unwrap().into_inner().scripts > 0);
         wait_for(&json!(7), || get(&served, "21845"));
         served.runtime.block_on(served.moonhook().stop(v1::StopRequest { name: "count".into() })).unwrap();
         assert!(!is_attached());

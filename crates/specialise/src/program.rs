@@ -154,7 +154,15 @@ impl Context<'_> {
             match value {
                 Abs::Nil => passed.push(self.take_state()),
                 Abs::Int(verdict) => {
-                    self.check_verdict(verdict)?;
+                    let message = Message {
+                        pieces: vec![
+                            ir::Piece::Text(b"handler returned ".to_vec()),
+                            ir::Piece::Argument("%d".into()),
+                            ir::Piece::Text(b", expected a verdict".to_vec()),
+                        ],
+                        positioned: false,
+                    };
+                    self.check_verdict(verdict, &message)?;
                     self.end_with_verdict(verdict, passed);
                 }
                 Abs::Bool(chosen) if self.target.hook.takes_booleans() => {
@@ -185,12 +193,12 @@ impl Context<'_> {
         self.exit(verdict);
     }
 
-    /// Goes on where a handler's result is one of the hook's verdicts.
-    fn check_verdict(&mut self, verdict: Word) -> Result<()> {
+    /// Goes on where a number is one of the hook's verdicts; elsewhere the message is raised, with the number as its argument.
+    pub fn check_verdict(&mut self, verdict: Word, message: &Message) -> Result<()> {
         let (least, greatest) = (i64::from(self.target.hook.least()), i64::from(self.target.hook.greatest()));
         let number = self.sub(verdict, least);
         let beyond = self.compare(CompareOp::UGt, number, greatest - least);
-        self.refuse_verdict(beyond, verdict)?;
+        self.refuse_verdict(beyond, verdict, message)?;
         let bits = self.target.hook.bits();
         if i64::from(bits.count_ones()) > greatest - least {
             return Ok(());
@@ -200,22 +208,14 @@ impl Context<'_> {
         let bit = self.binary(BinaryOp::LShr, i64::from(bits), number);
         let bit = self.and(bit, 1);
         let none = self.compare(CompareOp::Eq, bit, 0);
-        self.refuse_verdict(none, verdict)
+        self.refuse_verdict(none, verdict, message)
     }
 
-    fn refuse_verdict(&mut self, wrong: Cond, verdict: Word) -> Result<()> {
+    fn refuse_verdict(&mut self, wrong: Cond, verdict: Word, message: &Message) -> Result<()> {
         let (wrong, right) = self.split(wrong);
         self.state = wrong;
         if self.state.alive() {
-            let message = Message {
-                pieces: vec![
-                    ir::Piece::Text(b"handler returned ".to_vec()),
-                    ir::Piece::Argument("%d".into()),
-                    ir::Piece::Text(b", expected a verdict".to_vec()),
-                ],
-                positioned: false,
-            };
-            self.fail_with(message, &[Abs::Int(verdict)])?;
+            self.fail_with(message.clone(), &[Abs::Int(verdict)])?;
         }
         self.state = right;
         Ok(())

@@ -191,18 +191,34 @@ impl Machine for Running<'_> {
     }
 
     fn map(&mut self, read: usize, key: &[u64]) -> Result<u64, String> {
-        Ok(self.chain.maps.get(read).map_or(0, |map| self.all.objects.entry(map, key)))
+        let map = self.chain.maps.get(read);
+        let missing = || self.error("internal error: the chain was loaded without a map that it reads");
+        Ok(self.all.objects.entry(map.ok_or_else(missing)?, key))
     }
 
     fn call(&mut self, program: usize, numbers: &[u64]) -> Result<u64, String> {
         match self.chain.programs.get(program) {
             Some(LoadedCallee::Object(program)) => self.object(*program, numbers),
             // Chains that call functions in Lua are Lua themselves.
-            Some(LoadedCallee::Lua { .. }) | None => Ok(0),
+            Some(LoadedCallee::Lua { .. }) | None => {
+                let name = &self.chain.script.programs[program].name;
+                Err(self.error(&format!("internal error: the chain was loaded without the program '{name}'")))
+            }
         }
     }
 
-    fn decide(&mut self, verdict: u64) -> String {
-        ended(verdict as i32)
+    fn decide(&mut self, program: usize, verdict: u64) -> String {
+        let hook = match self.all.objects.hook(self.packet) {
+            Ok(hook) => hook,
+            Err(message) => return message,
+        };
+        let number = i32::try_from(verdict as i64).ok();
+        match number.filter(|number| hook.is_some_and(|hook| hook.verdict(*number).is_some())) {
+            Some(number) => ended(number),
+            None => {
+                let (name, number) = (&self.chain.script.programs[program].name, verdict as i64);
+                self.error(&format!("the function '{name}' gives a chain {number}, expected a verdict"))
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mlua::{AnyUserData, Function, Integer, Lua, MultiValue, ObjectLike, Value, WeakLua};
 use moonhook_emulate::{Argument, Emulator, FaultKind, MapError, Packet};
+use moonhook_hook::Hook;
 use moonhook_link::Object;
 use moonhook_load::{MapsOfObjects, ObjectMaps, raising};
 use moonhook_snapshot::{Leaf, LoadedFunction, LoadedMap, LoadedProgram, MapContents, Parameter};
@@ -110,18 +111,29 @@ impl Objects {
 
     /// What has been put before a packet.
     fn head(&self, packet: &AnyUserData) -> Result<i64, String> {
+        Ok(self.at_hook(packet)?.map_or(0, |(_, head)| head))
+    }
+
+    /// The hook that a packet is at; `None` if it is none any more.
+    ///
+    /// # Errors
+    /// The script has ended.
+    pub fn hook(&self, packet: &AnyUserData) -> Result<Option<&'static Hook>, String> {
+        Ok(self.at_hook(packet)?.map(|(hook, _)| hook))
+    }
+
+    /// The same, and what has been put before the packet.
+    fn at_hook(&self, packet: &AnyUserData) -> Result<Option<(&'static Hook, i64)>, String> {
         let lua = self.lua.try_upgrade().ok_or("the script has ended")?;
-        let mut head = 0;
+        let mut known = None;
         // SAFETY: the closure reads the one value that is on the stack, of which `hook` says whether it is a packet; it raises no errors.
         let outcome = unsafe {
             lua.exec_raw::<()>(packet, |state| {
-                if object::hook(state, 1).is_some() {
-                    head = object::metadata(state, 1).head;
-                }
+                known = object::hook(state, 1).map(|hook| (hook, object::metadata(state, 1).head));
                 mlua::ffi::lua_settop(state, 0);
             })
         };
-        outcome.map(|()| head).map_err(said)
+        outcome.map(|()| known).map_err(said)
     }
 
     fn bytes(&self, packet: &AnyUserData) -> Result<Vec<u8>, String> {

@@ -8,7 +8,7 @@ mod lines;
 mod order;
 mod types;
 
-use crate::ast::{Chain, Constant, Expression, ExpressionKind, Script, Type};
+use crate::ast::{Chain, Constant, Expression, ExpressionKind, Import, Script, Type};
 use crate::error::{CheckError, CheckErrorKind};
 use crate::token::At;
 use crate::tree::{self, Chains, Program, Variable, VariableId};
@@ -44,7 +44,7 @@ struct Names<'a> {
     chains: HashMap<&'a str, (usize, &'a Chain)>,
     script: &'a Script,
     programs: Vec<Program>,
-    /// Programs' numbers; the first of a name is meant.
+    /// Programs' numbers.
     numbers: HashMap<&'a str, usize>,
     /// What chains read of maps.
     reads: RefCell<Vec<tree::MapRead>>,
@@ -57,9 +57,7 @@ impl<'a> Names<'a> {
         let mut names = Names { constants, chains, script, programs, numbers, reads };
         for import in &script.imports {
             for (name, at) in &import.names {
-                names.numbers.entry(name).or_insert(names.programs.len());
-                let (package, name) = (import.package.clone(), name.clone());
-                names.programs.push(Program { source: import.source, package, name, at: *at });
+                names.import(import, name, *at)?;
             }
         }
         for Constant { name, value, at } in &script.constants {
@@ -77,12 +75,28 @@ impl<'a> Names<'a> {
         Ok(names)
     }
 
+    /// What is imported again is what it was.
+    fn import(&mut self, Import { source, package, .. }: &Import, name: &'a str, at: At) -> Result<()> {
+        if let Some(before) = self.program(name).map(|number| &self.programs[number]) {
+            return match (before.source, &before.package) == (*source, package) {
+                true => Ok(()),
+                false => {
+                    let (name, line) = (name.to_string(), before.at.line);
+                    Err(CheckErrorKind::Imported { name, line }.at(at))
+                }
+            };
+        }
+        self.numbers.insert(name, self.programs.len());
+        self.programs.push(Program { source: *source, package: package.clone(), name: name.to_string(), at });
+        Ok(())
+    }
+
     fn program(&self, name: &str) -> Option<usize> {
         self.numbers.get(name).copied()
     }
 }
 
-/// A constant's value, if it is one: a number, perhaps with a sign, or another constant.
+/// A constant's value, if it is one: a number, perhaps with a sign, a truth value or a text, and no other constant.
 fn constant(value: &Expression) -> Result<&Expression> {
     let innermost = match &value.kind {
         ExpressionKind::Unary { operand, .. } => operand,

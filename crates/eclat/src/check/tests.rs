@@ -44,7 +44,7 @@ impl Machine for Packet {
         Ok(arguments.iter().sum())
     }
 
-    fn decide(&mut self, _: u64) -> &'static str {
+    fn decide(&mut self, _: usize, _: u64) -> &'static str {
         "decided"
     }
 }
@@ -179,6 +179,7 @@ fn what_cannot_be_meant_is_refused() {
         ),
         ("X = 1\n  X += 1", 3, "'X' is a constant"),
         ("X = f()", 2, "a constant is a number"),
+        ("X = 1\n  Y = X", 3, "a constant is a number"),
         ("f(1)", 2, "'f' takes 0 arguments, not 1"),
         ("Packet.readU8()", 2, "'readU8' takes 1 arguments, not 0"),
         ("Packet.readU12(1)", 2, "there is no 'Packet.readU12'"),
@@ -201,6 +202,22 @@ fn what_cannot_be_meant_is_refused() {
         let error = checked(&source).expect_err(&source);
         assert_eq!((error.kind.to_string().as_str(), error.at.line), (message, line), "{source}");
     }
+}
+
+#[test]
+fn a_name_is_imported_from_one_place() {
+    let chain = "def main():\n  x()\n";
+    for again in ["from programs.b import x", "from loaders.a import x", "from lua.a import y, x"] {
+        let error = checked(&format!("from programs.a import x\n{again}\n{chain}")).expect_err(again);
+        assert_eq!(
+            (error.to_string().as_str(), error.kind.code()),
+            ("line 2: another 'x' is imported in line 1", "MH0307")
+        );
+    }
+    // The same is the same, by either word for programs.
+    let same = "from programs.a import x, y\nfrom prog.a import x\nfrom programs.a import z, x\n";
+    let chains = checked(&format!("{same}{chain}")).expect(same);
+    assert_eq!(chains.programs.iter().map(|program| &*program.name).collect::<Vec<_>>(), ["x", "y", "z"]);
 }
 
 /// Words of Python that eCLAT has not are told with what to write instead.

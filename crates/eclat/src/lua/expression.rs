@@ -1,6 +1,6 @@
 //! Values of chains as expressions of Lua.
 
-use super::{Callees, Writer, asks, variable};
+use super::{Callees, FUNCTIONS, Writer, asks, chain, variable};
 use crate::ast::{Binary, Type, Unary};
 use crate::eval;
 use crate::tree::{Callee, Value, ValueKind};
@@ -46,8 +46,7 @@ impl<C: Callees> Writer<'_, C> {
                 self.made(filled(&text, value.ty), a.depth.max(b.depth))
             }
             ValueKind::Call(callee, arguments) => {
-                let text = self.call(*callee, arguments, value);
-                let name = self.named(&filled(&text, value.ty));
+                let name = self.call(*callee, arguments, value);
                 Expression::flat(name)
             }
         }
@@ -107,22 +106,36 @@ impl<C: Callees> Writer<'_, C> {
         name
     }
 
-    /// A call, as an expression.
+    /// A name for what a call gives.
     fn call(&mut self, callee: Callee, arguments: &[Value], value: &Value) -> String {
         let names: Vec<String> = arguments.iter().map(|argument| self.value(argument).text).collect();
         let all = |first: &str| [&[first.to_string()], &*names].concat().join(", ");
         let place = (value.ty, value.at);
-        match callee {
-            Callee::Chain(number) if self.which.contains(&number) => format!("chain{number}({})", all("pkt")),
+        let text = match callee {
+            Callee::Chain(number) if self.which.contains(&number) => {
+                format!("{}({})", chain(&self.chains.chains[number].name), all("pkt"))
+            }
             Callee::Chain(number) => format!("call({}, {})", self.callees.chain(number), all("pkt")),
             Callee::Program(program) if let Some(function) = self.callees.function(program) => {
                 let given = if function.takes_packet { all("pkt") } else { names.join(", ") };
-                let decide = self.step(Callee::Decide, (Type::U64, value.at), 1);
-                let name = &self.chains.programs[program].name;
-                format!("given({decide}, pkt, '{name}', function{}({given}))", function.number)
+                return self.function(program, &given, value);
             }
             _ => format!("call({}, {})", self.step(callee, place, arguments.len()), all("pkt")),
-        }
+        };
+        self.named(&filled(&text, value.ty))
+    }
+
+    /// The same of a function in Lua that gets these arguments. What is wrong with its results is raised at the line of the chain.
+    fn function(&mut self, program: usize, arguments: &str, value: &Value) -> String {
+        let decide = self.step(Callee::Decide(program), (Type::U64, value.at), 1);
+        let called = &self.chains.programs[program].name;
+        let name = self.temporary();
+        self.put(&format!(
+            "local {name} do local value, verdict, problem = given('{called}', {FUNCTIONS}['{called}']({arguments})) \
+             if problem then error(problem) end if verdict then call({decide}, pkt, verdict) end {name} = {} end",
+            filled("value", value.ty)
+        ));
+        name
     }
 }
 

@@ -12,23 +12,20 @@ use crate::tree::{Callee, Chain, Chains, Line, LineKind, Value, ValueKind, Varia
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The text in Lua gets the function that calls chains by their numbers, and then the functions that chains call. It gives a function for each chain
-/// of [`callers`], in that order; these take the packet and the arguments.
-pub const FIRST: &str = "call";
-
-/// A function in Lua that chains call: its number among those that the text gets, from 0, and whether it takes the packet before the numbers.
+/// A function in Lua that chains call.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    pub number: usize,
+    /// It gets the packet before the numbers.
     pub takes_packet: bool,
 }
+
+/// What the text calls the table of these functions.
+const FUNCTIONS: &str = "functions";
 
 /// Who knows what chains call.
 pub trait Callees {
     /// The program of that number, if it is in Lua.
     fn function(&self, program: usize) -> Option<Function>;
-    /// How many of them there are.
-    fn functions(&self) -> usize;
     /// The number by which a chain is called that is not in Lua.
     fn chain(&mut self, number: usize) -> usize;
     /// The same of a chain of one step, of the same programs and maps.
@@ -81,7 +78,8 @@ fn asks(value: &Value, is_it: &impl Fn(Callee) -> bool) -> bool {
     }
 }
 
-/// The text of these chains.
+/// The text of these chains. It gets the function that calls chains by their numbers, and a table with the functions that chains call by the names of
+/// programs; it gives a table with a function for each chain by its name, which takes the packet and the arguments.
 pub fn write(chains: &Chains, which: &[usize], callees: &mut impl Callees) -> String {
     let mut writer =
         Writer { chains, which, callees, text: String::new(), line: 1, temporaries: 0, steps: Vec::new() };
@@ -91,8 +89,7 @@ pub fn write(chains: &Chains, which: &[usize], callees: &mut impl Callees) -> St
     for number in order {
         writer.chain(number);
     }
-    let names: Vec<String> = which.iter().map(|number| format!("chain{number}")).collect();
-    write!(writer.text, " return {}", names.join(", ")).ok();
+    writer.put(" return chains");
     writer.text
 }
 
@@ -111,16 +108,11 @@ struct Writer<'a, C> {
 
 impl<C: Callees> Writer<'_, C> {
     fn begin(&mut self) {
-        let functions: String =
-            (0..self.callees.functions()).map(|number| format!(", function{number}")).collect();
-        write!(self.text, "local {FIRST}{functions} = ...").ok();
+        write!(self.text, "local call, {FUNCTIONS} = ... local chains = {{}}").ok();
         let lines = include_str!("prelude.lua").lines().filter(|line| !line.starts_with("--"));
         lines.for_each(|line| {
             write!(self.text, " {}", line.trim()).ok();
         });
-        for number in self.which {
-            write!(self.text, " local chain{number}").ok();
-        }
     }
 
     /// Goes on at that line, if what was written has not come further.
@@ -140,7 +132,7 @@ impl<C: Callees> Writer<'_, C> {
         let chain = &self.chains.chains[number];
         self.at(chain.at);
         let names: String = (0..chain.parameters).map(|id| format!(", {}", variable(id))).collect();
-        write!(self.text, "chain{number} = function(pkt{names}) ").ok();
+        write!(self.text, "{} = function(pkt{names}) ", self::chain(&chain.name)).ok();
         for (id, Variable { ty, .. }) in chain.variables.iter().enumerate() {
             let name = variable(id);
             let value = if id < chain.parameters { expression::filled(&name, *ty) } else { "0".into() };
@@ -236,6 +228,11 @@ impl<C: Callees> Writer<'_, C> {
         self.steps.push((key, number));
         number
     }
+}
+
+/// A chain, by its name, which may be a word of Lua's.
+fn chain(name: &str) -> String {
+    format!("chains['{name}']")
 }
 
 fn variable(id: VariableId) -> String {

@@ -25,13 +25,15 @@ end
 
 local function rest_signed(a, b) return a - divided_signed(a, b) * b end
 
-local function given(decide, pkt, name, value, verdict)
+-- What a chain gets of a function's results: the integer, a verdict if there is one, and what is wrong with them, which the chain raises where it calls the function.
+local function given(name, value, verdict)
+  local of = "the function '" .. name .. "' gives a chain a "
   if verdict ~= nil then
-    if kind(verdict) ~= "integer" then error("the function '" .. name .. "' gives a chain a " .. type(verdict) .. " value, expected a verdict", 0) end
-    call(decide, pkt, verdict)
+    if kind(verdict) == "integer" then return 0, verdict end
+    return 0, nil, of .. type(verdict) .. " value, expected a verdict"
   end
   if kind(value) == "integer" then return value end
   if value == nil or value == false then return 0 end
   if value == true then return 1 end
-  error("the function '" .. name .. "' gives a chain a " .. type(value) .. " value, expected a integer", 0)
+  return 0, nil, of .. type(value) .. " value, expected an integer"
 end

@@ -202,6 +202,13 @@ fn bad(problem: &str) -> String {
     format!("bad argument #1 to 'new' ({problem})")
 }
 
+/// The message of an error, without the calls of this crate's that led to it: `mlua` puts those behind what was raised.
 pub(super) fn said(error: mlua::Error) -> String {
-    error.to_string()
+    match error {
+        mlua::Error::CallbackError { cause, .. } => said((*cause).clone()),
+        mlua::Error::RuntimeError(message) => {
+            message.split("\nstack traceback:").next().unwrap_or_default().to_string()
+        }
+        error => error.to_string(),
+    }
 }

@@ -10,6 +10,7 @@ use moonhook_hook::{Hook, Point};
 use self::options::Options;
 pub(super) use self::options::{bytes, content};
 use self::taking::Taking;
+use super::flow::said;
 use super::module::{Context, Module, type_error};
 use crate::globals::{event, map};
 use crate::registry::{Registration, Registry, Request};
@@ -95,13 +96,6 @@ fn verdict(hook: &Hook) -> Result<i32, String> {
 
 fn bad(problem: &str) -> String {
     format!("bad argument #1 to '{}' ({problem})", key(LISTEN))
-}
-
-fn said(error: mlua::Error) -> String {
-    match error {
-        mlua::Error::CallbackError { cause, .. } => cause.to_string(),
-        error => error.to_string(),
-    }
 }
 
 #[cfg(test)]

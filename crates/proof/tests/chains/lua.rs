@@ -2,7 +2,7 @@
 
 use super::generator::script;
 use super::{Packet, inputs, interpreted};
-use mlua::{Function, Lua, MultiValue, Value};
+use mlua::{Function, Lua, MultiValue, Table, Value};
 use moonhook_eclat::eval::run;
 use moonhook_eclat::lua::{self, Callees};
 use moonhook_eclat::tree::{Chain, Chains};
@@ -19,10 +19,6 @@ impl Callees for Steps {
         None
     }
 
-    fn functions(&self) -> usize {
-        0
-    }
-
     fn chain(&mut self, number: usize) -> usize {
         panic!("the chain {number} is in Lua")
     }
@@ -35,8 +31,8 @@ impl Callees for Steps {
 
 const END: &str = "the packet ends before";
 
-/// The functions in Lua that chains are, for that packet.
-fn functions(lua: &Lua, chains: &Chains, packet: &Rc<RefCell<Packet>>) -> Vec<Function> {
+/// The functions in Lua that chains are, by their names, for that packet.
+fn functions(lua: &Lua, chains: &Chains, packet: &Rc<RefCell<Packet>>) -> Table {
     let all: Vec<usize> = (0..chains.chains.len()).collect();
     let mut steps = Steps::default();
     let text = lua::write(chains, &all, &mut steps);
@@ -49,9 +45,7 @@ fn functions(lua: &Lua, chains: &Chains, packet: &Rc<RefCell<Packet>>) -> Vec<Fu
         given.map(|word| word as i64).map_err(|()| mlua::Error::runtime(END))
     });
     let chunk = lua.load(&text).set_name("=chains");
-    let made: MultiValue =
-        chunk.call(call.expect("a function can be made")).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    made.into_iter().map(|value| value.as_function().cloned().expect("each is a function")).collect()
+    chunk.call(call.expect("a function can be made")).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 #[test]
@@ -63,15 +57,13 @@ fn chains_in_lua_compute_the_same() {
         let source = script(seed, 0, false).eclat;
         let chains =
             moonhook_eclat::read(&source, "random.eclat").unwrap_or_else(|error| panic!("{}", error.line()));
-        let main =
-            chains.chains.iter().position(|chain| chain.name == "main0").expect("there is a main chain");
         let packet = Rc::new(RefCell::new(Packet(Vec::new())));
-        let functions = functions(&lua, &chains, &packet);
+        let main: Function = functions(&lua, &chains, &packet).get("main0").expect("there is a main chain");
         let all = inputs(seed);
         for (input, expected) in all.iter().zip(interpreted(&source, 0, &all)) {
             *packet.borrow_mut() = Packet(input.bytes.clone());
             let [a, b] = input.arguments.map(|word| Value::Integer(word as i64));
-            let given: mlua::Result<i64> = functions[main].call((Value::Nil, a, b));
+            let given: mlua::Result<i64> = main.call((Value::Nil, a, b));
             let given = match given {
                 Ok(number) => (number as u64).to_string(),
                 Err(error) => {

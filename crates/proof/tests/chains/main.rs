@@ -104,7 +104,7 @@ impl Machine for Packet {
         Err(())
     }
 
-    fn decide(&mut self, _: u64) {}
+    fn decide(&mut self, _: usize, _: u64) {}
 }
 
 /// What the program in C writes, a line for each chain and packet; `None` without a compiler.

@@ -75,13 +75,141 @@ fn chains_that_are_more_than_lua_takes_are_refused_where_they_stand() {
     for body in [variables, deep + &"  ".repeat(100) + "a = 1\n"] {
         let folder = folder("outer");
         let text = format!(
-            "from lua.module import sum\ndef plain():\n  pass\ndef outer(u8: a, u8: b):\n{body}  return sum(a, b)\n"
+            "from lua.module import sum\ndef plain():\n  sum(1, 2)\ndef outer(u8: a, u8: b):\n{body}  return sum(a, b)\n"
         );
         std::fs::write(folder.path("chains.eclat"), text).expect("there is room");
-        let error =
-            load(&[folder.path("script.lua")], &own_options()).map(|_| ()).expect_err("it is refused");
-        let diagnostic = error.diagnostic();
-        assert_eq!(diagnostic.code, "MH0323", "{}", diagnostic.render(false));
-        assert!(diagnostic.help.is_some() && diagnostic.place.as_ref().is_some_and(|place| place.line == 4));
+        let script = std::fs::read_to_string(folder.path("script.lua")).expect("it is there");
+        // However often it is asked for.
+        let again = "local ok = pcall(require 'eclat'.chain, 'chains.eclat', 'outer')\nassert(not ok)\n";
+        for script in [script.clone(), format!("{again}{script}")] {
+            std::fs::write(folder.path("script.lua"), script).expect("there is room");
+            let error =
+                load(&[folder.path("script.lua")], &own_options()).map(|_| ()).expect_err("it is refused");
+            let diagnostic = error.diagnostic();
+            assert_eq!(diagnostic.code, "MH0323", "{}", diagnostic.render(false));
+            let line = diagnostic.place.as_ref().map(|place| place.line);
+            assert!(diagnostic.help.is_some() && line == Some(4), "{}", diagnostic.render(false));
+        }
+    }
+}
+
+/// Names are those of Lua's words, too.
+#[test]
+fn there_can_be_many_chains_and_functions() -> Result<(), ProofError> {
+    if !host::kernel_available("many chains that call Lua") {
+        return Ok(());
+    }
+    let folder = folder("outer");
+    let names: Vec<String> =
+        (0..250).map(|number| format!("f{number}")).chain(["end".into(), "local".into()]).collect();
+    let functions: String = names
+        .iter()
+        .enumerate()
+        .map(|(of, name)| format!("M['{name}'] = function(a) return a + {of} end\n"))
+        .collect();
+    let chains: String =
+        names.iter().map(|name| format!("def c_{name}(u64: a):\n  return {name}(a)\n")).collect();
+    let module = format!("local M = {{}}\n{functions}return M\n");
+    let text = format!(
+        "from lua.module import {}\n{chains}def nil(u64: a):\n  return c_end(a)\ndef outer(u64: a, u64: b):\n  return nil(a) * 1000 + c_f249(b)\n",
+        names.join(", ")
+    );
+    for (name, text) in [("module.lua", module), ("chains.eclat", text)] {
+        std::fs::write(folder.path(name), text).expect("there is room");
+    }
+    let mut pair = Pair::with_options(&folder.path("script.lua"), &own_options())?;
+    let seen = pair.run(&[3; 60])?;
+    assert_eq!(String::from_utf8_lossy(&seen.output[0].bytes), "253252\tbehind", "{seen:?}");
+    Ok(())
+}
+
+/// What functions give at a hook, and what becomes of the packet: a verdict of the hook, or an error in the chain's line.
+#[test]
+fn verdicts_of_functions_are_those_of_the_hook() -> Result<(), ProofError> {
+    if !host::kernel_available("verdicts of functions") {
+        return Ok(());
+    }
+    let folder = folder("outer");
+    for (hook, given, expected) in [
+        ("xdp.attach", "0, 1", Ok(1)),
+        ("xdp.attach", "'x', 4", Ok(4)),
+        ("xdp.attach", "0, -1", Err("-1, expected a verdict")),
+        ("xdp.attach", "0, 5", Err("5, expected a verdict")),
+        ("xdp.attach", "0, 1 << 32 | 1", Err("4294967297, expected a verdict")),
+        ("xdp.attach", "0, math.mininteger", Err("-9223372036854775808, expected a verdict")),
+        ("xdp.attach", "0, 1.0", Err("a number value, expected a verdict")),
+        ("xdp.attach", "0, 'x'", Err("a string value, expected a verdict")),
+        ("xdp.attach", "1.0", Err("a number value, expected an integer")),
+        ("xdp.attach", "true", Ok(2)),
+        ("tc.ingress", "0, -1", Ok(-1)),
+        ("tc.ingress", "0, 2", Ok(2)),
+        ("tc.ingress", "0, 1", Err("1, expected a verdict")),
+        ("tc.ingress", "0, -2", Err("-2, expected a verdict")),
+    ] {
+        let (module, _) = hook.split_once('.').expect("it is a function of a module");
+        let script = format!(
+            "local outer = require 'eclat'.chain('chains.eclat', 'outer')\n\
+             require '{module}'.{hook_name}(function(pkt) outer(pkt) return {pass} end)\n",
+            hook_name = &hook[module.len() + 1..],
+            pass = if module == "xdp" { 2 } else { 0 },
+        );
+        let files = [
+            ("module.lua", format!("return {{ gives = function() return {given} end }}\n")),
+            (
+                "chains.eclat",
+                "from lua.module import gives\ndef inner():\n  gives()\n\ndef outer():\n  inner()\n".into(),
+            ),
+            ("script.lua", script),
+        ];
+        for (name, text) in files {
+            std::fs::write(folder.path(name), text).expect("there is room");
+        }
+        let mut pair = Pair::with_options(&folder.path("script.lua"), &own_options())?;
+        assert!(pair.take_refused().is_none());
+        let seen = pair.run(&[0; 60])?;
+        match (expected, seen.error) {
+            (Ok(verdict), None) => assert_eq!(seen.verdict, verdict, "{hook}: {given}"),
+            (Err(problem), Some(error)) => {
+                let text = String::from_utf8_lossy(&error.bytes).into_owned();
+                let message = format!("chains.eclat:3: the function 'gives' gives a chain {problem}");
+                assert!(text.ends_with(&message), "{hook}: {given}: {text}");
+            }
+            (_, error) => panic!("{hook}: {given}: verdict {}, {error:?}", seen.verdict),
+        }
+    }
+    Ok(())
+}
+
+/// What a person reads of an error: the lines of the script and of the functions that it calls, by their names.
+#[test]
+fn traces_have_the_script_alone() {
+    let folder = folder("outer");
+    for (name, text) in [
+        ("module.lua", "return { fails = function() error('no') end, text = function() return 'x' end }\n"),
+        (
+            "script.eclat",
+            "from lua.module import fails, text\n\ndef inner():\n  if Packet.readU8(0) == 0:\n    fails()\n  text()\n\ndef main():\n  inner()\n",
+        ),
+    ] {
+        std::fs::write(folder.path(name), text).expect("there is room");
+    }
+    let loaded = load(&[folder.path("script.eclat")], &own_options()).expect("it is a script");
+    let mut user = moonhook_user::UserTier::new(loaded, Default::default()).expect("it can be run");
+    let path = folder.path("").display().to_string();
+    for (byte, first, message) in [
+        (0, "module.lua:1: in field 'fails'", "module.lua:1: no"),
+        (1, "", "script.eclat:6: the function 'text' gives a chain a string value, expected an integer"),
+    ] {
+        let error = user.run(&[byte; 60]).error.expect("it is an error");
+        let text = String::from_utf8_lossy(&error.message).replace(&path, "");
+        assert_eq!(text, message);
+        let calls = error.traceback.iter().map(|call| call.replace(&path, ""));
+        let calls: Vec<String> = calls.filter(|call| !call.starts_with("[C]")).collect();
+        let line = if byte == 0 { 5 } else { 6 };
+        let inner = format!("script.eclat:{line}: in field 'inner'");
+        let rest =
+            [&*inner, "script.eclat:9: in field 'main'", "script.eclat:8: in function <script.eclat:8>"];
+        let expected: Vec<&str> = [first].into_iter().filter(|call| !call.is_empty()).chain(rest).collect();
+        assert_eq!(calls, expected);
     }
 }

@@ -8,6 +8,8 @@ mod configured;
 mod hostile;
 mod in_lua;
 mod offsets;
+mod per_cpu;
+mod refused;
 
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Folders, RunningKernel};
@@ -139,7 +141,15 @@ fn only_a_call_starts_a_chain() -> Result<(), ProofError> {
         return Ok(());
     }
     let folder = Folder::new();
-    run(&folder.path("answers.eclat"), &own_options(), 300).map(|_| ())
+    let script = folder.path("answers.eclat");
+    run(&script, &own_options(), 300)?;
+    // Every size of a number, in every way in which the loader gives or starts it.
+    let mut pair = Pair::with_options(&script, &own_options())?;
+    for [first, second] in (0..64).flat_map(|first| (0..8).map(move |second| [first, second])) {
+        let frame = [&[first, second][..], &[0; 60]].concat();
+        pair.run_named(&frame, || format!("{first} {second}"))?;
+    }
+    Ok(())
 }
 
 #[test]
@@ -174,53 +184,6 @@ fn both_tiers_refuse_entries_that_do_not_fit() {
             outcome.err().and_then(|error| error.code().map(str::to_string)).as_deref(),
             Some("MH0508")
         );
-    }
-}
-
-#[test]
-fn functions_are_refused_where_they_cannot_be_called() {
-    if !host::kernel_available("functions that are refused") {
-        return;
-    }
-    let folder = Folder::new();
-    for name in ["meter", "refused"] {
-        folder.compile(name);
-    }
-    let object = "local o = require 'bpf'.object";
-    let cases = [
-        (
-            "a.eclat",
-            "from programs.own import count\ndef main():\n  count(1, 2, 3, 4)\n".to_string(),
-            "MH0309",
-        ),
-        ("a.eclat", "from programs.own import starts\ndef main():\n  starts()\n".to_string(), "MH0222"),
-        (
-            "a.lua",
-            format!("{object} 'meter.bpf.o'\nrequire 'tc'.ingress(function(pkt) print(o.count(pkt, 1)) end)"),
-            "MH0222",
-        ),
-        (
-            "a.lua",
-            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.lacks(3)) end)"),
-            "MH0222",
-        ),
-        (
-            "a.lua",
-            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.turns(#pkt)) end)"),
-            "MH0222",
-        ),
-        (
-            "a.lua",
-            format!("{object} 'refused.bpf.o'\nrequire 'xdp'.attach(function(pkt) print(o.beyond(pkt)) end)"),
-            "MH0906",
-        ),
-    ];
-    for (name, text, code) in cases {
-        std::fs::write(folder.path(name), &text).expect("there is room");
-        match Pair::with_options(&folder.path(name), &own_options()) {
-            Ok(_) => panic!("{text} is taken"),
-            Err(error) => assert_eq!(error.code(), Some(code), "{text}: {error}"),
-        }
     }
 }
 
@@ -308,6 +271,7 @@ fn what_cannot_be_had_of_objects_is_said_with_its_line() {
         let diagnostic = refused(name, text);
         assert_eq!(diagnostic.code, code, "{text}\n{}", diagnostic.render(false));
         assert!(diagnostic.help.is_some(), "{text}");
+        assert!(!diagnostic.message.contains("traceback"), "{text}\n{}", diagnostic.render(false));
         let at = diagnostic.place.as_ref().map_or(0, |place| place.line);
         assert_eq!(at, line, "{text}\n{}", diagnostic.render(false));
     }

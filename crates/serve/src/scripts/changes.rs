@@ -1,6 +1,7 @@
 //! What clients change: scripts are loaded, replaced and stopped. Changes of one script come one after the other, and each is a task of its own: a client
 //! that has gone does not leave half of it behind.
 
+use super::claims::Claim;
 use super::{Load, Replace, Scripts, parsed};
 use crate::ServeError;
 use crate::limits::{self, Turn, turn, within};
@@ -18,11 +19,30 @@ impl Scripts {
     /// # Errors
     /// Anything; what ran before runs.
     pub async fn load(&self, load: Load) -> Result<bool, ServeError> {
+        self.load_claimed(load, None).await
+    }
+
+    /// The same in the place of the script of which the same is said, or else under the first name that is free: `NAME`, `NAME-2`, … Gives the name, too.
+    ///
+    /// # Errors
+    /// As [`Scripts::load`].
+    pub async fn load_apart(&self, load: Load) -> Result<(Name, bool), ServeError> {
+        let fits = |name: &Name| self.0.running.get(name).is_none_or(|present| present.is(&load.spec));
+        let names = (1..).map(|number| load.name.numbered(number));
+        let claim = self.0.claims.claim(names, &load.spec, fits);
+        let name = claim.as_ref().map_or_else(|| load.name.clone(), |claim| claim.name.clone());
+        let load = Load { name: name.clone(), ..load };
+        Ok((name, self.load_claimed(load, claim).await?))
+    }
+
+    async fn load_claimed(&self, load: Load, claim: Option<Claim>) -> Result<bool, ServeError> {
         let scripts = self.clone();
         // A client that has gone does not leave half of a change behind.
         let done = tokio::spawn(async move {
             let name = load.name.clone();
-            scripts.change(&name, scripts.load_now(load)).await
+            let done = scripts.change(&name, scripts.load_now(load)).await;
+            drop(claim);
+            done
         });
         done.await.map_err(|error| SessionError::Panicked { problem: error.to_string() })?
     }

@@ -123,7 +123,7 @@ impl Served {
 
     /// Waits for a line of the log, and gives what is behind that text in it.
     pub fn logged(&self, text: &str) -> String {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + patience();
         loop {
             let log = self.log.lock().unwrap();
             if let Some(rest) = log.iter().find_map(|line| Some(line.split_once(text)?.1.to_string())) {
@@ -195,9 +195,15 @@ pub fn send(count: usize, ethertype: u16) {
     }
 }
 
+/// How long what has to happen is waited for: `MOONHOOK_PATIENCE` in seconds, or twenty.
+pub fn patience() -> Duration {
+    let chosen = std::env::var("MOONHOOK_PATIENCE").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(chosen.unwrap_or(20))
+}
+
 /// Waits until something has the value that is expected: packets take a moment.
 pub fn wait_for<T: PartialEq + std::fmt::Debug>(expected: &T, get: impl Fn() -> T) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + patience();
     loop {
         let got = get();
         if got == *expected {

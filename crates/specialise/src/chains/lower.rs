@@ -22,8 +22,8 @@ pub trait Host: Branches {
     fn map(&mut self, chains: &Chains, read: usize, key: &[Word]) -> Result<Word, Self::Stop>;
     /// Calls the program with that number.
     fn call(&mut self, chains: &Chains, program: usize, arguments: &[Word]) -> Result<Word, Self::Stop>;
-    /// Ends the packet with that verdict.
-    fn decide(&mut self, verdict: Word);
+    /// Ends the packet with a verdict that the program with that number has given.
+    fn decide(&mut self, chains: &Chains, program: usize, verdict: Word) -> Result<(), Self::Stop>;
 }
 
 /// What the chain with that number gives, in the current state; 0 where it does not say.
@@ -311,11 +311,11 @@ impl<H: Host> Frame<'_, H> {
                 self.host.write(*offset, bits, *number)?;
                 Ok(Word::Imm(0))
             }
-            (Callee::Decide, [verdict, ..]) => {
-                self.host.decide(*verdict);
+            (Callee::Decide(program), [verdict, ..]) => {
+                self.host.decide(self.chains, program, *verdict)?;
                 Ok(Word::Imm(0))
             }
-            (Callee::Read(_) | Callee::Write(_) | Callee::Decide, _) => Ok(Word::Imm(0)),
+            (Callee::Read(_) | Callee::Write(_) | Callee::Decide(_), _) => Ok(Word::Imm(0)),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::value::Word;
 use moonhook_eclat::token::At;
 use moonhook_eclat::tree::Chains;
 use moonhook_ir::words::{Branches, Words};
-use moonhook_ir::{Size, UnaryOp};
+use moonhook_ir::{Piece, Size, UnaryOp};
 use moonhook_packet::Access;
 use moonhook_snapshot::{LoadedCallee, LoadedChain, Snapshot};
 
@@ -60,7 +60,7 @@ impl lower::Host for Context<'_> {
         let snapshot = self.snapshot;
         match loaded(snapshot, chains).and_then(|loaded| loaded.maps.get(read)) {
             Some(map) => linked::entry(self, map, key),
-            None => Ok(Word::Imm(0)),
+            None => self.internal_fault(format!("{} was loaded without a map that it reads", chains.file)),
         }
     }
 
@@ -69,12 +69,28 @@ impl lower::Host for Context<'_> {
         match loaded(snapshot, chains).and_then(|loaded| loaded.programs.get(program)) {
             Some(LoadedCallee::Object(program)) => linked::call_program(self, *program, arguments),
             // Chains that call functions in Lua are Lua themselves.
-            Some(LoadedCallee::Lua { .. }) | None => Ok(Word::Imm(0)),
+            Some(LoadedCallee::Lua { .. }) | None => {
+                let name = &chains.programs[program].name;
+                self.internal_fault(format!("{} was loaded without the program '{name}'", chains.file))
+            }
         }
     }
 
-    fn decide(&mut self, verdict: Word) {
-        self.around.decide(self, verdict);
+    fn decide(&mut self, chains: &Chains, program: usize, verdict: Word) -> Result<()> {
+        let name = &chains.programs[program].name;
+        let message = Message {
+            pieces: vec![
+                Piece::Text(at_line(self, &format!("the function '{name}' gives a chain ")).into_bytes()),
+                Piece::Argument("%d".into()),
+                Piece::Text(b", expected a verdict".to_vec()),
+            ],
+            positioned: false,
+        };
+        self.check_verdict(verdict, &message)?;
+        if self.alive() {
+            self.around.decide(self, verdict);
+        }
+        Ok(())
     }
 }
 
@@ -100,9 +116,14 @@ fn beyond(context: &mut Context<'_>, function: &str, (offset, bits): (Word, u32)
 
 /// Raises an error at the present line of the chain: what general code knows at packet time is the line of the script that has called it.
 fn fail(context: &mut Context<'_>, message: &str) {
+    context.fail(Message::bare(at_line(context, message)));
+}
+
+/// A message, with the present line of the chain in front.
+fn at_line(context: &Context<'_>, message: &str) -> String {
     let moonhook_ir::Loc { source, line, .. } = context.code.loc;
     let file = context.snapshot.sources.get(source as usize).map_or("?", |source| source.name.as_str());
-    context.fail(Message::bare(format!("{file}:{line}: {message}")));
+    format!("{file}:{line}: {message}")
 }
 
 /// A number of the packet's bytes, the first one highest, from one with the first one lowest, and the other way round.

@@ -78,7 +78,10 @@ impl Surroundings for InStub {
     }
 
     fn decide(&self, context: &mut Context<'_>, verdict: Word) {
-        let (place, decided) = (context.add(context.state_address(), L_DECIDED), context.add(verdict, 1));
+        // 0 is none: the hook's least verdict is 1 here.
+        let least = i64::from(context.target.hook.least());
+        let (place, decided) =
+            (context.add(context.state_address(), L_DECIDED), context.add(verdict, 1 - least));
         arena::store(context, place, decided);
         context.give(FAIL);
     }

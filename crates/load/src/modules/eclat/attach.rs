@@ -1,6 +1,6 @@
 //! Whole scripts as handlers: each loader is one, or, of a script that has none, its chain `main`.
 
-use mlua::{Function, Lua, Variadic};
+use mlua::{Function, Lua};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_eclat::ast::Source;
 use moonhook_eclat::token::At;
@@ -99,7 +99,7 @@ fn loaders(script: &Chains) -> Vec<(usize, At)> {
 }
 
 /// A loader's number for packet code, and the chains in Lua that the handler starts, by what it is given then.
-type Loader = (usize, Vec<(i64, Function)>);
+type Loader = (usize, Vec<(i64, usize, Function)>);
 
 /// What a handler is given for chains in Lua is their number and this: no verdict.
 const FIRST_IN_LUA: i64 = 1 << 32;
@@ -131,7 +131,7 @@ fn add(
         let startable = match registry.chains.in_lua(script, *chain) {
             Some(function) => {
                 let answer = FIRST_IN_LUA + *chain as i64;
-                in_lua.push((answer, function));
+                in_lua.push((answer, *chain, function));
                 Startable::Lua(answer)
             }
             None => Startable::Chain(registry.chains.add(script, *chain)?),
@@ -147,19 +147,22 @@ fn handler(
     lua: &Lua,
     call: &Function,
     number: usize,
-    (script, at, in_lua): (&Chains, At, Vec<(i64, Function)>),
+    (script, at, in_lua): (&Chains, At, Vec<(i64, usize, Function)>),
 ) -> mlua::Result<Function> {
     let lines = "\n".repeat(at.line.saturating_sub(1) as usize);
-    let names: String = in_lua.iter().map(|(answer, _)| format!(", c{answer}")).collect();
-    let start = |(answer, _): &(i64, Function)| {
-        format!("if verdict == {answer} then c{answer}(pkt) return {UNDECIDED} end ")
-    };
-    let starts: String = in_lua.iter().map(start).collect();
+    let (chains, mut starts) = (lua.create_table()?, String::new());
+    for (answer, chain, function) in in_lua {
+        // By its name, which traces have then.
+        let name = &*script.chains[chain].name;
+        starts
+            .push_str(&format!("if verdict == {answer} then chains['{name}'](pkt) return {UNDECIDED} end "));
+        chains.raw_set(name, function)?;
+    }
     let text = format!(
-        "local call, number{names} = ... {lines}return function(pkt) local verdict = call(number, pkt) {starts}return verdict end"
+        "local call, number, chains = ... {lines}return function(pkt) local verdict = call(number, pkt) {starts}return verdict end"
     );
     let made = lua.load(text).set_name(format!("@{}", script.file)).into_function()?;
-    made.call((call, number, Variadic::from_iter(in_lua.into_iter().map(|(_, function)| function))))
+    made.call((call, number, chains))
 }
 
 /// What a packet gets about which a chain has not decided (`XDP_ABORTED`).

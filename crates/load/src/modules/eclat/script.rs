@@ -37,11 +37,15 @@ pub fn read(
     });
     let (script, programs, contents, maps) =
         loaded.map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
+    let before = registry.chains.known();
     registry.chains.add_script(&script, (programs.all, programs.functions, maps), text.clone());
-    contents.into_iter().for_each(|contents| registry.chains.add_contents(contents));
-    let in_lua = in_lua::functions((lua, registry, call), &script, &text)
-        .map_err(|diagnostic| registry.chains.refuse(diagnostic))?;
+    let in_lua = in_lua::functions((lua, registry, call), &script, &text).map_err(|diagnostic| {
+        // Who asks again is told again: without its functions the script is none.
+        registry.chains.forget_since(&before);
+        registry.chains.refuse(diagnostic)
+    })?;
     registry.chains.set_in_lua(&script, in_lua);
+    contents.into_iter().for_each(|contents| registry.chains.add_contents(contents));
     Ok(script)
 }
 

@@ -1,4 +1,5 @@
-/* Gives what the packet says: numbers that are no verdicts, and those by which others would know that a chain is started. Some packets start one. */
+/* Gives what the packet says: numbers that are no verdicts, and those by which others would know that a chain is started. Some packets start one, by
+ * numbers of all sizes. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -15,6 +16,12 @@ int answers(struct xdp_md *ctx)
 		break;
 	case 1:
 		hike_chain_boostrap(ctx, data[0]);
+		break;
+	case 5:
+		hike_chain_boostrap(ctx, 1u << (data[0] & 31) | 1);
+		break;
+	case 6:
+		hike_chain_boostrap(ctx, (__u32)data[0] << 30 | 1);
 		break;
 	case 2:
 		return 0x40000001;
