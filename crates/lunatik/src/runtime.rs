@@ -158,7 +158,11 @@ impl Runtime {
         }
         if !self.life.wait(GRACE) {
             tasks.iter().for_each(|task| task.kill());
-            self.life.wait(GRACE);
+            if !self.life.wait(GRACE) {
+                // It is at a function that others call.
+                self.life.kill();
+                self.life.wait(GRACE);
+            }
         }
         true
     }
