@@ -15,7 +15,7 @@ use crate::class::{Class, Methods, Object};
 use crate::endings::Ending;
 use crate::host::{Host, Module};
 use crate::modules::syscall;
-use crate::probes::{Agenda, Counted, HANDLERS, Probe, Uncounted};
+use crate::probes::{Agenda, Counted, HANDLERS, Probe, Surroundings, Uncounted};
 use crate::runtime::Context;
 use crate::share::shared;
 use crate::state::{Local, text};
@@ -105,7 +105,10 @@ fn own(lua: &Lua, host: &Arc<Host>) -> Result<Rc<Own>, Raise> {
         let basic = |name: &str| globals.get::<Function>(name);
         let made = lua.load(include_str!("../lua/probe.lua")).set_name("=probe");
         let make = made.call((pcall(lua)?, basic("error")?, basic("tostring")?, basic("type")?))?;
-        Ok(Own { agenda: Agenda::new(host, caller), make })
+        let kept = |lua: &Lua, number| Local::of(lua).kept(number)?.as_function().cloned();
+        let own = Arc::clone(host);
+        let warn = Box::new(move |error| own.warn(&text(&Value::Error(Box::new(error)))));
+        Ok(Own { agenda: Agenda::new(Surroundings { caller, kept, warn }), make })
     })
 }
 

@@ -4,11 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Lua, Value};
+use mlua::{Function, Lua};
 
-use crate::host::Host;
 use crate::probes::probe::{Probe, Side};
-use crate::state::{Caller, Local, text};
 
 /// How long handlers are called before others have their turn in the state.
 const TURN: Duration = Duration::from_millis(20);
@@ -16,10 +14,21 @@ const TURN: Duration = Duration::from_millis(20);
 /// How long a stop waits for handlers of what has happened before it.
 const LAST_TURN: Duration = Duration::from_millis(300);
 
+/// Has something done in a state, when nothing else is; says whether the state is there still.
+type Caller = Arc<dyn Fn(Box<dyn FnOnce(&Lua) + Send>) -> bool + Send + Sync>;
+
+/// What an agenda needs of its state.
+pub(crate) struct Surroundings {
+    pub caller: Caller,
+    /// What calls the handlers of a probe, by the number that the state has for it.
+    pub kept: fn(&Lua, u64) -> Option<Function>,
+    /// Gets what goes wrong.
+    pub warn: Box<dyn Fn(mlua::Error) + Send + Sync>,
+}
+
 /// The probes of a state.
 pub(crate) struct Agenda {
-    host: Arc<Host>,
-    caller: Caller,
+    state: Surroundings,
     /// The state has been told that something is owed.
     is_told: AtomicBool,
     probes: Mutex<Probes>,
@@ -35,9 +44,9 @@ struct Probes {
 }
 
 impl Agenda {
-    pub fn new(host: &Arc<Host>, caller: Caller) -> Arc<Agenda> {
+    pub fn new(state: Surroundings) -> Arc<Agenda> {
         let (is_told, probes, end) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
-        Arc::new(Agenda { host: Arc::clone(host), caller, is_told, probes, end })
+        Arc::new(Agenda { state, is_told, probes, end })
     }
 
     pub fn add(&self, probe: &Arc<Probe>) {
@@ -53,7 +62,7 @@ impl Agenda {
         }
         let own = Arc::clone(self);
         // A state that is over owes nothing.
-        (self.caller)(Box::new(move |lua| own.work(lua)));
+        (self.state.caller)(Box::new(move |lua| own.work(lua)));
     }
 
     /// Calls what is owed, for a turn.
@@ -105,10 +114,10 @@ impl Agenda {
     fn call(&self, lua: &Lua, probe: &Probe) {
         // A handler that stops its own probe is not called meanwhile.
         let Some(_calling) = probe.begin_calls() else { return };
-        let Some(Value::Function(caller)) = Local::of(lua).kept(probe.caller) else { return };
+        let Some(caller) = (self.state.kept)(lua, probe.caller) else { return };
         for side in &probe.sides {
             if let Err(error) = call_side(&caller, side) {
-                self.host.warn(&text(&Value::Error(Box::new(error))));
+                (self.state.warn)(error);
             }
         }
     }

@@ -10,6 +10,6 @@ mod watch;
 
 pub use counting::{Counted, Counting, Counts, Uncounted};
 
-pub(crate) use agenda::Agenda;
+pub(crate) use agenda::{Agenda, Surroundings};
 pub(crate) use probe::{HANDLERS, Probe};
 pub(crate) use watch::Watch;

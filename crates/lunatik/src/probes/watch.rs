@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 
-use crate::host::Output;
 use crate::probes::counting::{Counted, Counting, Counts, Uncounted};
 use crate::probes::probe::{Probe, Side};
 
 /// The time from one look to the next.
 const PAUSE: Duration = Duration::from_millis(30);
+
+/// Where lines go to.
+type Output = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 /// All probes of a host.
 pub(crate) struct Watch {
