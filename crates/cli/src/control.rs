@@ -1,5 +1,6 @@
 //! `--control`: Lunatik's modules for processes, for the load stage and the session.
 
+use crate::probes::Programs;
 use mlua::{Function, Lua, Table};
 use moonhook_load::ControlModules;
 use moonhook_lunatik::Host;
@@ -22,8 +23,9 @@ pub fn modules(root: &Path, runs_mains: bool) -> Arc<dyn ControlModules> {
     let output = |line: &[u8]| write_line(&mut std::io::stdout().lock(), line);
     let warnings = |line: &[u8]| write_line(&mut std::io::stderr().lock(), line);
     let (output, warnings) = (Box::new(output), Box::new(warnings));
-    let host =
-        moonhook_lunatik::host(root.to_path_buf(), moonhook_load::constants, output, warnings, &EXTENSIONS);
+    let (root, constants) = (root.to_path_buf(), moonhook_load::constants);
+    let counting = Arc::new(Programs::default());
+    let host = moonhook_lunatik::host(root, constants, output, warnings, &EXTENSIONS, counting);
     Arc::new(Modules { host, runs_mains })
 }
 

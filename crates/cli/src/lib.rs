@@ -30,6 +30,7 @@ mod options;
 mod package;
 mod packages;
 mod pins;
+mod probes;
 mod reload;
 mod remote;
 mod replay;

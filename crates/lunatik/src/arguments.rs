@@ -207,11 +207,16 @@ pub fn protected(
     mut arguments: MultiValue,
 ) -> mlua::Result<Result<MultiValue, Value>> {
     arguments.push_front(Value::Function(function.clone()));
-    let mut results = lua.named_registry_value::<Function>(PROTECTED)?.call::<MultiValue>(arguments)?;
+    let mut results = pcall(lua)?.call::<MultiValue>(arguments)?;
     match results.pop_front() {
         Some(Value::Boolean(true)) => Ok(Ok(results)),
         _ => Ok(Err(results.pop_front().unwrap_or(Value::Nil))),
     }
+}
+
+/// What calls functions of scripts as `pcall` does, whatever these make of the global one.
+pub(crate) fn pcall(lua: &Lua) -> mlua::Result<Function> {
+    lua.named_registry_value(PROTECTED)
 }
 
 /// A function of Lua that calls `called`; errors call it `name`.

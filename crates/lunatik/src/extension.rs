@@ -10,6 +10,7 @@ use mlua::{Function, Lua, Table, Value};
 
 use crate::endings::Ending;
 use crate::host::Host;
+use crate::runtime::Context;
 use crate::state::{Caller, Local};
 use crate::task::Task;
 
@@ -41,7 +42,7 @@ impl Surroundings {
 
     /// Whether it is a state for what Lunatik does in softirqs.
     pub fn is_softirq(&self) -> bool {
-        self.local.is_softirq()
+        self.local.context() == Context::Softirq
     }
 
     /// Tells whoever looks after the scripts.

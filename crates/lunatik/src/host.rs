@@ -12,7 +12,8 @@ use mlua::{AnyUserData, Function, Lua, Table, Value};
 use crate::arguments;
 use crate::endings::Endings;
 use crate::extension::Extension;
-use crate::runtime::Runtime;
+use crate::probes::{Counting, Watch};
+use crate::runtime::{Context, Runtime};
 use crate::share::{Shared, Sharers};
 use crate::state::{self, Call, Local, text};
 use crate::table::Table as Environment;
@@ -51,7 +52,8 @@ pub struct Host {
     modules: Modules,
     constants: Constants,
     output: Output,
-    warnings: Output,
+    warnings: Arc<Output>,
+    watch: Arc<Watch>,
     environment: Arc<Environment>,
     runtimes: Mutex<Vec<Weak<Runtime>>>,
     /// Functions of scripts in states that others have made.
@@ -77,8 +79,11 @@ impl Host {
         modules: Modules,
         constants: Constants,
         (output, warnings): (Output, Output),
+        counting: Arc<dyn Counting>,
     ) -> Arc<Host> {
+        let warnings = Arc::new(warnings);
         Arc::new(Host {
+            watch: Watch::new(counting, Arc::clone(&warnings)),
             root,
             modules,
             constants,
@@ -108,6 +113,11 @@ impl Host {
 
     pub(crate) fn environment(&self) -> &Arc<Environment> {
         &self.environment
+    }
+
+    /// What looks after the probes of all states.
+    pub(crate) fn watch(&self) -> &Arc<Watch> {
+        &self.watch
     }
 
     pub(crate) fn print(&self, line: &[u8]) {
@@ -146,7 +156,7 @@ impl Host {
             let (calls, called) = channel();
             self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
             let caller = Arc::new(move |call| calls.send(Some(call)).is_ok());
-            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), false));
+            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), Context::Process));
             lua.set_app_data(Calls(called));
         }
         let require: Function = globals.get("require")?;

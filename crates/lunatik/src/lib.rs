@@ -10,6 +10,7 @@ mod endings;
 mod extension;
 mod host;
 mod modules;
+mod probes;
 mod runtime;
 mod share;
 mod state;
@@ -23,20 +24,22 @@ pub use device::abandon;
 pub use endings::Ending;
 pub use extension::{Callback, Extension, Surroundings, own};
 pub use host::{Constants, Host, Output};
+pub use probes::{Counted, Counting, Counts, Uncounted};
 pub use state::text;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A "kernel" whose scripts, and modules of theirs, are in `root`. `output` gets what scripts print, `warnings` errors of threads. The states of runtimes have
-/// `extensions` besides.
+/// `extensions` besides; probes get what `counting` counts.
 pub fn host(
     root: PathBuf,
     constants: Constants,
     output: Output,
     warnings: Output,
     extensions: &'static [Extension],
+    counting: Arc<dyn Counting>,
 ) -> Arc<Host> {
     let modules = host::Modules { rust: &modules::MODULES, lua: &modules::WRITTEN, extensions };
-    Host::new(root, modules, constants, (output, warnings))
+    Host::new(root, modules, constants, (output, warnings), counting)
 }

@@ -13,8 +13,9 @@ use crate::state::{Call, Caller, Local, State};
 use crate::task::{GRACE, Task};
 
 /// What a state is for. All run in processes here; the others cannot have threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Context {
+    #[default]
     Process,
     Softirq,
     Hardirq,
@@ -67,7 +68,7 @@ impl Runtime {
         let live = move || {
             lived.run(|| {
                 let loaded = lend(by, || {
-                    let local = Local::with(caller, ended, context == Context::Softirq);
+                    let local = Local::with(caller, ended, context);
                     State::new(&own, local).and_then(|mut state| state.load(&script).map(|()| state))
                 });
                 match loaded {
@@ -157,7 +158,11 @@ impl Runtime {
         }
         if !self.life.wait(GRACE) {
             tasks.iter().for_each(|task| task.kill());
-            self.life.wait(GRACE);
+            if !self.life.wait(GRACE) {
+                // It is at a function that others call.
+                self.life.kill();
+                self.life.wait(GRACE);
+            }
         }
         true
     }

@@ -13,6 +13,7 @@ use crate::arguments;
 use crate::endings::Endings;
 use crate::extension::Surroundings;
 use crate::host::Host;
+use crate::runtime::Context;
 use crate::share::Shared;
 use crate::task::Task;
 
@@ -31,7 +32,7 @@ struct Notes {
     is_ready: Cell<bool>,
     caller: RefCell<Option<Caller>>,
     endings: RefCell<Arc<Endings>>,
-    is_softirq: Cell<bool>,
+    context: Cell<Context>,
     /// What modules of others have of their own, by type.
     own: RefCell<BTreeMap<TypeId, Rc<dyn Any>>>,
     /// What others call of the script, by number: functions, and tables that have some.
@@ -42,9 +43,9 @@ struct Notes {
 }
 
 impl Local {
-    pub fn with(caller: Caller, endings: Arc<Endings>, is_softirq: bool) -> Local {
+    pub fn with(caller: Caller, endings: Arc<Endings>, context: Context) -> Local {
         let local = Local::default();
-        local.0.is_softirq.set(is_softirq);
+        local.0.context.set(context);
         local.0.caller.replace(Some(caller));
         local.0.endings.replace(endings);
         local
@@ -72,9 +73,9 @@ impl Local {
         Arc::clone(&self.0.endings.borrow())
     }
 
-    /// Whether it is for what Lunatik does in softirqs.
-    pub fn is_softirq(&self) -> bool {
-        self.0.is_softirq.get()
+    /// What it is for.
+    pub fn context(&self) -> Context {
+        self.0.context.get()
     }
 
     pub fn own<T: Any>(&self) -> Option<Rc<T>> {

@@ -7,10 +7,20 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mlua::{Function, Lua};
-use moonhook_lunatik::{Extension, Host};
+use moonhook_lunatik::{Counted, Counting, Counts, Extension, Host, Uncounted};
 use nix::sched::{CloneFlags, unshare};
 
 static EXTENSIONS: [Extension; 1] = [moonhook_netfilter::MODULE];
+
+/// Who counts nothing for probes.
+#[derive(Debug)]
+struct Nobody;
+
+impl Counting for Nobody {
+    fn count(&self, _: &Counted) -> Result<Box<dyn Counts>, Uncounted> {
+        Err(Uncounted { errno: 95, reason: "nothing is counted here".to_string() })
+    }
+}
 
 struct Place {
     folder: tempfile::TempDir,
@@ -32,7 +42,8 @@ impl Place {
             Box::new(move |line| lines.lock().unwrap().push(String::from_utf8_lossy(line).into_owned()))
         };
         let root = folder.path().to_path_buf();
-        let host = moonhook_lunatik::host(root, moonhook_load::constants, output(), output(), &EXTENSIONS);
+        let (constants, nobody) = (moonhook_load::constants, Arc::new(Nobody));
+        let host = moonhook_lunatik::host(root, constants, output(), output(), &EXTENSIONS, nobody);
         let lua = Lua::new();
         host.open(&lua, &lua.globals()).unwrap();
         let place = Place { folder, host, lua, lines };

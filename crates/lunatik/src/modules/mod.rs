@@ -9,14 +9,16 @@ pub(crate) mod fifo;
 pub(crate) mod linux;
 pub(crate) mod lunatik;
 pub(crate) mod notifier;
+pub(crate) mod probe;
 pub(crate) mod rcu;
 pub(crate) mod signal;
 pub(crate) mod socket;
+pub(crate) mod syscall;
 pub(crate) mod thread;
 
 use crate::host::Module;
 
-pub(crate) const MODULES: [Module; 13] = [
+pub(crate) const MODULES: [Module; 15] = [
     byteorder::MODULE,
     completion::MODULE,
     cpu::MODULE,
@@ -26,14 +28,16 @@ pub(crate) const MODULES: [Module; 13] = [
     linux::MODULE,
     lunatik::MODULE,
     notifier::MODULE,
+    probe::MODULE,
     rcu::MODULE,
     signal::MODULE,
     socket::MODULE,
+    syscall::MODULE,
     thread::MODULE,
 ];
 
 /// Modules in Lua, with their text.
-pub(crate) const WRITTEN: [(&str, &str); 26] = [
+pub(crate) const WRITTEN: [(&str, &str); 27] = [
     ("class", include_str!("../lua/class.lua")),
     ("lunatik.runner", include_str!("../lua/runner.lua")),
     ("mailbox", include_str!("../lua/mailbox.lua")),
@@ -59,5 +63,6 @@ pub(crate) const WRITTEN: [(&str, &str); 26] = [
     ("socket.raw", include_str!("../lua/socket_raw.lua")),
     ("socket.unix", include_str!("../lua/socket_unix.lua")),
     ("struct", include_str!("../lua/struct.lua")),
+    ("syscall.table", include_str!("../lua/syscall_table.lua")),
     ("util", include_str!("../lua/util.lua")),
 ];

@@ -6,20 +6,32 @@ use std::sync::{Arc, Mutex};
 use mlua::{Function, Lua, LuaOptions, StdLib, Table};
 use moonhook_lunatik::Host;
 
+use crate::counters::Counters;
+
 /// Modules of constants that the modules need.
-const CONSTANTS: [&str; 6] =
-    ["linux.socket", "linux.eth", "linux.netlink", "linux.genl", "linux.rtnetlink", "linux.nl80211"];
+const CONSTANTS: [&str; 7] = [
+    "linux.socket",
+    "linux.eth",
+    "linux.netlink",
+    "linux.genl",
+    "linux.rtnetlink",
+    "linux.nl80211",
+    "linux.syscall",
+];
 
 pub struct Place {
     pub folder: tempfile::TempDir,
     pub host: Arc<Host>,
     pub lua: Lua,
     pub lines: Arc<Mutex<Vec<String>>>,
+    /// What probes are told of.
+    pub counters: Counters,
 }
 
 impl Place {
     pub fn new() -> Place {
         let folder = tempfile::tempdir().unwrap();
+        let counters = Counters::default();
         let lines = Arc::<Mutex<Vec<String>>>::default();
         let output = || -> moonhook_lunatik::Output {
             let lines = Arc::clone(&lines);
@@ -31,6 +43,7 @@ impl Place {
             output(),
             output(),
             &[],
+            Arc::new(counters.clone()),
         );
         // SAFETY: what these tests run keeps to Lua.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) };
@@ -46,7 +59,7 @@ impl Place {
             preload.set(name, find).unwrap();
         }
         host.open(&lua, &lua.globals()).unwrap();
-        Place { folder, host, lua, lines }
+        Place { folder, host, lua, lines, counters }
     }
 
     pub fn write(&self, name: &str, text: &str) {
