@@ -150,16 +150,18 @@ fails 3 nflua destroy st
 fails 1 nflua execute st -e 'function ('
 grep -q MH1214 "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 
-# Killed, it leaves rules that find nothing, and a queue that nobody has: everything passes. Another one has states anew.
+# Killed, it leaves rules that find nothing, and a queue that nobody has: everything passes. The rules ask the next one.
 kill -KILL "$RUN"
 { wait "$RUN" || true; } 2>"$WORK/killed"
 is "got hello|got hello" ask 7001
 is "got hello|got hello" ask 7002
 start
 nflua create st 1000000
-nflua execute st -e 'function answers(packet) return true end'
-both -A FORWARD -i port1 -p tcp --dport 7001 -m lua --state st --function answers --tcp-payload -j DROP
+nflua execute st -e 'function answers(packet) return true end function replaces(packet) print("decides") end'
 is "nothing|nothing" ask 7001
+is "got hello|got hello" ask 7002
+eventually "the target is asked" grep -qs '^decides$' "$WORK/run.out"
+grep -q 'rules are there that ask answers' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
 
 # Ended while rules have its programs, it leaves their files, for iptables-legacy loads all rules anew; the next process removes what no rule has.
 files() { find "/sys/fs/bpf/moonhook/nflua-$(stat -L -c %i "/run/netns/$MIDDLE")" -type f 2>/dev/null | wc -l; }

@@ -6,7 +6,6 @@ use crate::log::Log;
 use crate::state::{Order, Orders};
 use mlua::Function;
 use moonhook_control::{Connection, Control};
-use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Kernel, Settings};
 use moonhook_hook::{MATCH, Place, Point};
 use moonhook_install::{InstallError, Link, LogDetail, RequestedMode, Site, Target};
@@ -90,7 +89,7 @@ impl Matches {
         let mut points: Vec<Point> = self.all.iter().map(Match::point).collect();
         points.push(wanted.clone());
         let made = self.make(&points, sources).and_then(|kernel| {
-            let link = self.attach(&kernel, &wanted).map_err(|error| described(&error.diagnostic()))?;
+            let link = self.attach(&kernel, &wanted).map_err(|error| error.diagnostic().line())?;
             Ok((kernel, link))
         });
         let (kernel, link) = match made {
@@ -121,7 +120,7 @@ impl Matches {
         }
         let kernel = self.make(&points, sources)?;
         for point in &points {
-            let link = self.attach(&kernel, point).map_err(|error| described(&error.diagnostic()))?;
+            let link = self.attach(&kernel, point).map_err(|error| error.diagnostic().line())?;
             let (function, has_payload) = asked(point);
             self.all.push(Match { function, has_payload, link });
         }
@@ -168,10 +167,10 @@ impl Matches {
         let lua = control.lua().clone();
         let handlers = points.iter().map(|point| Ok((point.clone(), handler(functions, point)?)));
         let handlers: Vec<_> = handlers.collect::<mlua::Result<_>>().map_err(failed)?;
-        let loaded = control.take_back().map_err(|error| described(&error.diagnostic()))?;
+        let loaded = control.take_back().map_err(|error| error.diagnostic().line())?;
         let mut freeze = |handlers| {
             let frozen = functions.for_packets(|| living.freeze(loaded, handlers)).map_err(failed)?;
-            frozen.map_err(|error| described(&error.diagnostic()))
+            frozen.map_err(|error| error.diagnostic().line())
         };
         let mut snapshot = freeze(handlers.clone())?;
         // What is known of formats is known from the next snapshot on.
@@ -179,10 +178,10 @@ impl Matches {
             snapshot = freeze(handlers)?;
         }
         let installed = Kernel::install(&snapshot, &self.settings, LogDetail::Nothing, |_| Vec::new());
-        let (compiled, kernel) = installed.map_err(|error| described(&error.diagnostic()))?;
+        let (compiled, kernel) = installed.map_err(|error| error.diagnostic().line())?;
         let connection = Connection::open(&compiled.module, &snapshot.owners, &kernel.program);
         let bound = connection.and_then(|connection| control.bind(connection));
-        bound.map_err(|error| described(&error.diagnostic()))?;
+        bound.map_err(|error| error.diagnostic().line())?;
         Ok(kernel)
     }
 
@@ -295,11 +294,6 @@ fn path_of(link: &Link) -> Result<PathBuf, NfluaError> {
     }
 }
 
-fn described(diagnostic: &Diagnostic) -> String {
-    let place = diagnostic.place.as_ref().map(|place| format!("{}:{}: ", place.file, place.line));
-    format!("{}{}", place.unwrap_or_default(), diagnostic.message)
-}
-
 /// A name as part of a file's: letters, digits and `_` as they are, other bytes as `%` and two hexadecimal digits.
 pub fn encoded(name: &str) -> String {
     let part = |byte: u8| match byte {
@@ -310,7 +304,8 @@ pub fn encoded(name: &str) -> String {
     name.bytes().map(part).collect()
 }
 
-fn decoded(name: &str) -> String {
+/// The name that [`encoded`] has made that of.
+pub fn decoded(name: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = name;
     while let Some(first) = rest.bytes().next() {

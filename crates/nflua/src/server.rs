@@ -261,6 +261,7 @@ impl Server {
             memory,
             folder: folder.clone(),
             pins: pins.clone(),
+            notes: self.options.socket.with_extension("targets"),
             settings: settings.clone(),
             outside: self.outside.clone(),
             log: *log,

@@ -101,6 +101,8 @@ pub struct Wanted {
     pub folder: PathBuf,
     /// Where the folder with its pinned programs is.
     pub pins: PathBuf,
+    /// Where it is noted which queues it has.
+    pub notes: PathBuf,
     pub settings: Settings,
     pub outside: Outside,
     pub log: Log,
@@ -194,7 +196,7 @@ struct Thread {
 
 impl Thread {
     fn begin(wanted: Wanted, orders: Orders) -> Result<Thread, LoadError> {
-        let Wanted { name, memory, folder, pins, settings, outside, log } = wanted;
+        let Wanted { name, memory, folder, pins, notes, settings, outside, log } = wanted;
         let (living, mut loaded) = Living::begin(&name, &folder, &settings.load)?;
         let state = |error: &dyn ToString| LoadError::State { reason: error.to_string() };
         let functions =
@@ -205,7 +207,7 @@ impl Thread {
         let options = ControlOptions { time_limit: TIME, ..ControlOptions::default() };
         let control = Control::unbound(loaded, options).map_err(|error| state(&error))?;
         let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log);
-        let targets = Targets::new(&name, orders);
+        let targets = Targets::new(&name, &notes, orders);
         let mut state =
             Thread { living, control, functions, matches, targets, outside, name, log, surroundings };
         state.adopt();
@@ -237,6 +239,7 @@ impl Thread {
                     let is_over = ends && outcome.is_ok();
                     let _ = reply.send(outcome);
                     if is_over {
+                        self.targets.forget();
                         break;
                     }
                 }

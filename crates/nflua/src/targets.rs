@@ -1,9 +1,11 @@
 //! What rules decide by in the process: a queue for each function that rules name as their target, and a thread that takes packets out of it.
 
 use crate::NfluaError;
+use crate::matches::{decoded, encoded};
 use crate::state::{Order, Orders, Waiting};
 use moonhook_queue::{Options, Queue, QueueError};
 use nix::errno::Errno;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,6 +18,8 @@ const NAP: Duration = Duration::from_millis(50);
 pub struct Targets {
     /// The state's name.
     state: String,
+    /// Where it is noted which there are, for a process that comes later.
+    notes: PathBuf,
     orders: Orders,
     all: Vec<Target>,
 }
@@ -33,8 +37,10 @@ impl Drop for Target {
 }
 
 impl Targets {
-    pub fn new(state: &str, orders: Orders) -> Targets {
-        Targets { state: state.to_string(), orders, all: Vec::new() }
+    /// None yet; what is noted of them is in the folder `notes`.
+    pub fn new(state: &str, notes: &Path, orders: Orders) -> Targets {
+        let notes = notes.join(encoded(state));
+        Targets { state: state.to_string(), notes, orders, all: Vec::new() }
     }
 
     /// The queue in which packets wait for what a function says. Where no process takes them, they pass by; where they come faster than they are taken, they are
@@ -67,7 +73,27 @@ impl Targets {
         let thread = thread::Builder::new().name("queue".to_string()).spawn(take);
         thread.map_err(|_| NfluaError::refused(Errno::EAGAIN, "the system gives no more threads"))?;
         self.all.push(Target { function, number, end });
+        self.note();
         Ok(number)
+    }
+
+    /// Has the queues again that an earlier process has had for this state: rules may fill them. Gives their functions.
+    pub fn adopt(&mut self) -> Vec<String> {
+        let noted = std::fs::read_to_string(&self.notes).unwrap_or_default();
+        let functions = noted.lines().map(decoded);
+        functions.filter(|function| self.queue(function).is_ok()).collect()
+    }
+
+    /// Without the note, a later process has the queues when rules are added anew.
+    fn note(&self) {
+        let lines = self.all.iter().map(|target| encoded(&target.function) + "\n");
+        let written = self.notes.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let _ = written.and_then(|()| std::fs::write(&self.notes, lines.collect::<String>()));
+    }
+
+    /// Nobody wants to have the queues again.
+    pub fn forget(&self) {
+        let _ = std::fs::remove_file(&self.notes);
     }
 }
 
