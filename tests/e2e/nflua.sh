@@ -8,7 +8,7 @@ begin nflua
 have python3 || skip "python3 is not installed"
 have ip6tables || skip "ip6tables is not installed"
 need_bpffs
-unset MOONHOOK_NFLUA
+export MOONHOOK_NFLUA=$WORK/states-$$.socket
 namespace LEFT left
 namespace MIDDLE middle
 namespace RIGHT right
@@ -164,7 +164,7 @@ eventually "the target is asked" grep -qs '^decides$' "$WORK/run.out"
 grep -q 'rules are there that ask answers' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
 
 # Ended while rules have its programs, it leaves their files, for iptables-legacy loads all rules anew; the next process removes what no rule has.
-files() { find "/sys/fs/bpf/moonhook/nflua-$(stat -L -c %i "/run/netns/$MIDDLE")" -type f 2>/dev/null | wc -l; }
+files() { find "/sys/fs/bpf/moonhook/nflua-states-$$_socket" -type f 2>/dev/null | wc -l; }
 end() {
     kill -TERM "$RUN"
     wait "$RUN" || die "it ended with $?: $(cat "$WORK/run.err")"

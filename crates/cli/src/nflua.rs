@@ -166,7 +166,9 @@ pub fn nflua(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
 }
 
 fn run(arguments: &Run, socket: PathBuf, out: &mut dyn Write, stop: &AtomicBool) -> Result<Exit, CliError> {
-    let number = socket.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // The file system of programs takes no dots.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let number = socket.file_name().unwrap_or_default().to_string_lossy().replace(|c| !is_plain(c), "_");
     let options = Options {
         pins: Path::new(PINS).join(format!("nflua-{number}")),
         socket,
