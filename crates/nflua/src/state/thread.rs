@@ -1,0 +1,256 @@
+//! The thread that has a state: it does one thing after another.
+
+use super::{Order, Orders, Waiting, Wanted};
+use crate::NfluaError;
+use crate::functions::{Functions, Outside};
+use crate::held::Held;
+use crate::log::Log;
+use crate::matches::{Matches, Sources, encoded};
+use crate::targets::Targets;
+use mlua::{Function, MultiValue, Value};
+use moonhook_control::{Control, Options as ControlOptions, Report};
+use moonhook_load::{CallError, Living, LoadError};
+use moonhook_records::Message;
+use moonhook_schema::Datum;
+use nix::errno::Errno;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How long one function may run, in time on a processor.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Memory of a state beside what it was created with and what its surroundings take, in bytes: packets that targets decide about, and what
+/// functions and tables take while programs are made of them.
+const SPARE: usize = 8 << 20;
+
+/// `NF_ACCEPT`.
+const ACCEPT: u32 = 1;
+
+/// The function that messages of programs are given to.
+const RECEIVE: &str = "__receive_callback";
+
+/// The thread's own side.
+pub(super) struct Thread {
+    living: Living,
+    control: Control,
+    functions: Functions,
+    matches: Matches,
+    targets: Targets,
+    outside: Outside,
+    name: String,
+    log: Log,
+    /// What it had taken before anything was executed.
+    surroundings: usize,
+}
+
+impl Thread {
+    pub fn begin(wanted: Wanted, orders: Orders) -> Result<Thread, LoadError> {
+        let Wanted { name, memory, folder, pins, notes, settings, outside, log } = wanted;
+        let (living, mut loaded) = Living::begin(&name, &folder, &settings.load)?;
+        let state = |error: &dyn ToString| LoadError::State { reason: error.to_string() };
+        let functions =
+            Functions::open(&loaded.lua, &living, &name, &outside).map_err(|error| state(&error))?;
+        let surroundings = loaded.lua.used_memory();
+        let limit = surroundings.saturating_add(SPARE).saturating_add(memory);
+        loaded.limit_memory(limit).map_err(|error| state(&error))?;
+        let options = ControlOptions { time_limit: TIME, ..ControlOptions::default() };
+        let control = Control::unbound(loaded, options).map_err(|error| state(&error))?;
+        let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log);
+        let targets = Targets::new(&name, &notes, orders);
+        let mut state =
+            Thread { living, control, functions, matches, targets, outside, name, log, surroundings };
+        state.adopt();
+        Ok(state)
+    }
+
+    /// Rules that an earlier process has left ask this state.
+    fn adopt(&mut self) {
+        let Thread { living, control, functions, matches, targets, log, name, .. } = self;
+        match matches.adopt(&mut Sources { living, control, functions }) {
+            Ok(left) if left.is_empty() => {}
+            Ok(left) => log.failed(&format!("state {name}: rules are there that ask {}", left.join(", "))),
+            Err(problem) => {
+                log.failed(&format!("state {name}: rules are there that find no packet: {problem}"))
+            }
+        }
+        let decide = targets.adopt();
+        if !decide.is_empty() {
+            log.failed(&format!("state {name}: rules may be there that {} decides for", decide.join(", ")));
+        }
+    }
+
+    pub fn run(mut self, orders: &Receiver<Order>) {
+        let mut due = None;
+        loop {
+            let order = match due {
+                None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => orders.recv_timeout(left(due)),
+            };
+            match order {
+                Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Order::Release { ends, reply }) => {
+                    let outcome = self.release();
+                    let is_over = ends && outcome.is_ok();
+                    let _ = reply.send(outcome);
+                    if is_over {
+                        self.targets.forget();
+                        break;
+                    }
+                }
+                Ok(order) => self.see_to(order),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let log = self.log;
+            let next = self.control.turn(&mut |report| told(log, report));
+            due = next.into_iter().chain(self.matches.bury()).min();
+        }
+        self.matches.end();
+    }
+
+    fn see_to(&mut self, order: Order) {
+        match order {
+            Order::Execute { title, code, reply } => drop(reply.send(self.execute(&title, &code))),
+            Order::Match { function, has_payload, reply } => {
+                let Thread { living, control, functions, matches, .. } = self;
+                let mut sources = Sources { living, control, functions };
+                drop(reply.send(matches.path(&function, has_payload, &mut sources)));
+            }
+            Order::Target { function, reply } => drop(reply.send(self.targets.queue(&function))),
+            Order::Packet(waiting) => self.decide(waiting),
+            Order::Data { port, bytes } => self.receive(port, &bytes),
+            Order::Said(message) => self.said(message),
+            Order::Memory { reply } => {
+                let used = self.control.lua().used_memory().saturating_sub(self.surroundings);
+                drop(reply.send(Ok(used)));
+            }
+            Order::Release { .. } | Order::End => {}
+        }
+    }
+
+    /// Executes a chunk. What it has done is done also where it fails, and rules ask what the state is then.
+    fn execute(&mut self, title: &str, code: &[u8]) -> Result<(), NfluaError> {
+        let failed = |message: String| {
+            self.log.failed(&format!("could not execute / load data!: {message}"));
+            NfluaError::refused(Errno::EINVAL, message)
+        };
+        let lua = self.control.lua().clone();
+        let chunk = self.living.chunk(&lua, title, code).map_err(|error| failed(error.to_string()))?;
+        self.control.take_back().map_err(|error| failed(error.to_string()))?;
+        let outcome = self.call(&chunk, MultiValue::new());
+        let Thread { living, control, functions, matches, name, .. } = self;
+        let renewed = matches.renew(&mut Sources { living, control, functions });
+        let renewed = renewed.map_err(|problem| format!("state {name}: rules find no packet: {problem}"));
+        outcome.map_err(|error| error.message).and(renewed).map_err(|problem| {
+            self.log.failed(&format!("could not execute / load data!: {problem}"));
+            NfluaError::refused(Errno::EINVAL, problem)
+        })
+    }
+
+    /// Calls a function; what it prints is logged.
+    fn call(&self, function: &Function, arguments: MultiValue) -> Result<MultiValue, CallError> {
+        let (result, printed) = self.control.limited(function, arguments);
+        printed.iter().for_each(|line| self.log.printed(line));
+        result
+    }
+
+    fn decide(&mut self, waiting: Waiting) {
+        if let Err(error) = self.try_to_decide(waiting) {
+            self.log.failed(&error.to_string());
+        }
+    }
+
+    /// Asks a target's function. An error accepts, as does what is no verdict: the rules behind it are not asked.
+    fn try_to_decide(&mut self, waiting: Waiting) -> mlua::Result<()> {
+        let Waiting { function, packet, link, answerer } = waiting;
+        let lua = self.control.lua().clone();
+        let bytes = packet.bytes.clone();
+        let held = Held::new(packet, answerer);
+        let (packet, held) = self.functions.packet(&lua, &bytes, link.as_deref(), held)?;
+        let arguments = [Value::String(lua.create_string(&*function)?), Value::Table(packet.clone())];
+        let said = self.call(&self.functions.decide, MultiValue::from_iter(arguments));
+        let verdict = match &said {
+            Ok(results) => results.front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec()),
+            Err(error) => {
+                self.log.failed(&error.message);
+                None
+            }
+        };
+        let is_stolen = verdict.as_deref() == Some(b"stolen");
+        self.functions.end_of(&packet, is_stolen)?;
+        if !is_stolen {
+            let mut held = held.borrow_mut::<Held>()?;
+            held.answer(number_of(verdict.as_deref().unwrap_or_default()), None);
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, port: u32, bytes: &[u8]) {
+        let lua = self.control.lua().clone();
+        let function = self.living.globals().raw_get::<Option<Function>>(RECEIVE);
+        let arguments = lua
+            .create_string(bytes)
+            .map(|bytes| MultiValue::from_iter([Value::Integer(port.into()), Value::String(bytes)]));
+        if let (Ok(Some(function)), Ok(arguments)) = (function, arguments)
+            && let Err(error) = self.call(&function, arguments)
+        {
+            self.log.failed(&error.message);
+        }
+    }
+
+    /// What packet code prints, fails of, and wants to be done.
+    fn said(&mut self, message: Message) {
+        match message {
+            Message::Print(text) => self.log.printed(&text.bytes),
+            Message::Error(failure) => self.log.failed(&failure.message.lossy()),
+            Message::Frame(_) => {}
+            Message::Event(notice) => match (notice.name.as_slice(), &notice.values[..]) {
+                (b"\0send", [Datum::Integer(port), Datum::Text(bytes)]) => {
+                    // Who is not there any more gets nothing.
+                    let _ = self.outside.ports.send(*port as u32, &self.name, bytes);
+                }
+                (b"\0reply", [Datum::Text(packet), Datum::Text(message)]) => {
+                    self.outside.sockets.reply(packet, message);
+                }
+                (name, values) => {
+                    let log = self.log;
+                    self.control.event(name, values, &mut |report| told(log, report));
+                }
+            },
+        }
+    }
+
+    fn release(&mut self) -> Result<(), NfluaError> {
+        let timers = self.functions.timers();
+        if timers > 0 {
+            let reason = format!("{timers} timers of the state have not gone off");
+            return Err(NfluaError::refused(Errno::EBUSY, reason));
+        }
+        match self.matches.end_unruled() {
+            true => Ok(()),
+            false => Err(NfluaError::refused(Errno::EBUSY, "rules ask functions of the state")),
+        }
+    }
+}
+
+/// How long it is until then.
+fn left(due: Instant) -> Duration {
+    due.saturating_duration_since(Instant::now())
+}
+
+fn told(log: Log, report: Report) {
+    match report {
+        Report::Print(line) => log.printed(&line),
+        Report::Error(error) => log.failed(&error.message),
+    }
+}
+
+/// The verdict that a target's function names (`NF_DROP` …, include/uapi/linux/netfilter.h).
+fn number_of(verdict: &[u8]) -> u32 {
+    match verdict {
+        b"drop" => 0,
+        b"queue" => 3,
+        b"repeat" => 4,
+        b"stop" => 5,
+        _ => ACCEPT,
+    }
+}
