@@ -32,8 +32,6 @@ pub struct Packet {
     pub ethertype: u16,
     /// Who sent it in the link's network, where its interface has addresses.
     pub source: Option<[u8; 6]>,
-    /// The point of netfilter that it waits at (`NF_INET_PRE_ROUTING` …).
-    pub point: u8,
     /// The mark of its connection, where that is known.
     pub connection_mark: Option<u32>,
 }
@@ -61,7 +59,6 @@ impl Packet {
                 PACKET_HEADER => {
                     packet.id = number(value)?;
                     packet.ethertype = short(value.get(4..)?)?;
-                    packet.point = *value.get(6)?;
                     is_numbered = true;
                 }
                 MARK => packet.mark = number(value)?,
@@ -129,7 +126,6 @@ mod tests {
             input: 3,
             output: 0,
             ethertype: 0x800,
-            point: 2,
             source: Some([2, 0, 0, 0, 0, 1]),
             connection_mark: Some(5),
         };
