@@ -103,7 +103,7 @@ impl Matches {
             }
         };
         let path = path_of(&link)?;
-        self.all.push(Match { function: function.to_string(), has_payload, link });
+        self.all.push(Match::of(link));
         self.replace(kernel);
         Ok(path)
     }
@@ -121,8 +121,7 @@ impl Matches {
         let kernel = self.make(&points, sources)?;
         for point in &points {
             let link = self.attach(&kernel, point).map_err(|error| error.diagnostic().line())?;
-            let (function, has_payload) = asked(point);
-            self.all.push(Match { function, has_payload, link });
+            self.all.push(Match::of(link));
         }
         self.replace(kernel);
         Ok(self.all.iter().map(|known| known.function.clone()).collect())
@@ -222,9 +221,13 @@ impl Matches {
 
     /// Ends those that no rule has; says whether that are all.
     pub fn end_unruled(&mut self) -> bool {
-        let all = std::mem::take(&mut self.all);
+        if self.all.is_empty() {
+            return true;
+        }
+        let links = std::mem::take(&mut self.all).into_iter().map(|known| known.link).collect();
         // What cannot be found out may be a rule.
-        self.all.extend(all.into_iter().filter(|known| !known.link.detach_unless_ruled().unwrap_or(false)));
+        let left = Link::detach_unruled(links).unwrap_or_else(|(links, _)| links);
+        self.all.extend(left.into_iter().map(Match::of));
         self.all.is_empty()
     }
 
@@ -238,6 +241,11 @@ impl Matches {
 }
 
 impl Match {
+    fn of(link: Link) -> Match {
+        let (function, has_payload) = asked(link.point());
+        Match { function, has_payload, link }
+    }
+
     fn point(&self) -> Point {
         self.link.point().clone()
     }

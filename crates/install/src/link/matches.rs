@@ -77,11 +77,14 @@ impl Kind for OfMatch {
     }
 }
 
-/// Removes the file of a match, unless a rule has it; gives whether it did.
-pub(super) fn release_unruled(path: &Path) -> Result<bool, InstallError> {
-    let refused = |errno| InstallError::AttachFailed { place: path.display().to_string(), errno };
+/// Removes the files of matches, but for those that rules have; gives of each whether it did.
+///
+/// # Errors
+/// As of [`release`].
+pub(super) fn release_unruled(paths: &[&Path]) -> Result<Vec<bool>, InstallError> {
+    let refused = |errno| InstallError::permission("making maps and programs", &LOAD, errno);
     let array = sys::map_create(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0).map_err(refused)?;
-    release(path, first(array.as_fd()).map_err(refused)?.as_fd())
+    release(paths, first(array.as_fd()).map_err(refused)?.as_fd())
 }
 
 /// Removes the files in a folder that matches have left, but for those that rules have.
@@ -89,13 +92,10 @@ pub(super) fn release_unruled(path: &Path) -> Result<bool, InstallError> {
 /// # Errors
 /// The first that something failed of; the others are seen to.
 pub fn remove_unruled(folder: &Path) -> Result<(), InstallError> {
-    let mut outcome = Ok(());
-    for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = file.path();
-        if array_of(&path).is_some() {
-            outcome = outcome.and(release_unruled(&path).map(drop));
-        }
-    }
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let own: Vec<PathBuf> = files.filter(|path| array_of(path).is_some()).collect();
+    let paths: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
+    let outcome = if paths.is_empty() { Ok(()) } else { release_unruled(&paths).map(drop) };
     // Only an empty folder goes.
     let _ = std::fs::remove_dir(folder);
     outcome

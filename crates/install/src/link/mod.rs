@@ -25,7 +25,7 @@ use libbpf_sys::bpf_link_info;
 use moonhook_hook::{Hook, Place, Point};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use cgroup::mounted as cgroups_mounted;
@@ -257,19 +257,26 @@ impl Link {
         }
     }
 
-    /// Of a match: detaches it, unless a rule has it. Gives whether it did.
+    /// Of matches: detaches those that no rule has, and gives the others.
     ///
     /// # Errors
-    /// As of pinning, which may have to be done again; `AttachFailed`.
-    pub fn detach_unless_ruled(&self) -> Result<bool, InstallError> {
-        let is_free = match &self.hold {
-            Hold::Entry(entry) => entry.pinned().map_or(Ok(true), matches::release_unruled)?,
-            Hold::Link(_) | Hold::Socket(_) => true,
+    /// As of pinning, which may have to be done again; all are as they were, or are gone.
+    pub fn detach_unruled(links: Vec<Link>) -> Result<Vec<Link>, (Vec<Link>, InstallError)> {
+        let pinned = |link: &Link| match &link.hold {
+            Hold::Entry(entry) => entry.pinned().map(Path::to_path_buf),
+            Hold::Link(_) | Hold::Socket(_) => None,
         };
-        if is_free {
-            self.detach()?;
-        }
-        Ok(is_free)
+        let own: Vec<PathBuf> = links.iter().filter_map(pinned).collect();
+        let paths: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
+        let gone = match matches::release_unruled(&paths) {
+            Ok(gone) => gone,
+            Err(error) => return Err((links, error)),
+        };
+        let gone: Vec<&Path> =
+            paths.into_iter().zip(gone).filter_map(|(path, gone)| gone.then_some(path)).collect();
+        // Dropping a link detaches it.
+        let is_left = |link: &Link| pinned(link).is_some_and(|path| !gone.contains(&path.as_path()));
+        Ok(links.into_iter().filter(is_left).collect())
     }
 
     /// Of a match: lets rules, and what loads all rules anew, go on finding its file, though the rules find no packet any more.

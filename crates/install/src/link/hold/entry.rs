@@ -76,24 +76,36 @@ impl Entry {
     }
 }
 
-/// Takes a pin away, unless somebody has what was pinned: then it is there again, and this gives false. Meanwhile `other` is there, a program that
-/// finds nothing: who loads rules anew finds one in any case.
-pub(in crate::link) fn release(path: &Path, other: BorrowedFd<'_>) -> Result<bool, InstallError> {
-    let number = match sys::pinned(path).and_then(|first| sys::program_info(first.as_fd())) {
-        Ok(info) => info.id,
-        Err(Errno::ENOENT) => return Ok(true),
-        Err(errno) => return Err(failed(path, errno)),
-    };
-    exchange(path, other)?;
+/// Takes pins away, but for those of which somebody has what was pinned: they are there again. Gives of each whether it is gone. Meanwhile `other` is there, a program
+/// that finds nothing: who loads rules anew finds one in any case. However many there are, that takes as long as for one.
+///
+/// # Errors
+/// The first that something failed of; the others are seen to.
+pub(in crate::link) fn release(paths: &[&Path], other: BorrowedFd<'_>) -> Result<Vec<bool>, InstallError> {
+    let taken: Vec<_> = paths.iter().map(|path| take(path, other)).collect();
+    let numbers = || taken.iter().flatten().copied().flatten();
     let deadline = Instant::now() + GONE;
-    while let Ok(first) = sys::program_by_id(number) {
-        if Instant::now() > deadline {
-            return exchange(path, first.as_fd()).map(|()| false);
-        }
-        drop(first);
+    while Instant::now() < deadline && numbers().any(|number| sys::program_by_id(number).is_ok()) {
         sleep(NAP);
     }
-    unpin(path).map(|()| true)
+    let put_back = |(path, number): (&&Path, Result<Option<u32>, InstallError>)| {
+        let Some(number) = number? else { return Ok(true) };
+        match sys::program_by_id(number) {
+            Ok(first) => exchange(path, first.as_fd()).map(|()| false),
+            Err(_) => unpin(path).map(|()| true),
+        }
+    };
+    let outcomes: Vec<_> = paths.iter().zip(taken).map(put_back).collect();
+    outcomes.into_iter().collect()
+}
+
+/// Puts `other` in the place of what is pinned, and gives the kernel's number of that; `None` where nothing is.
+fn take(path: &Path, other: BorrowedFd<'_>) -> Result<Option<u32>, InstallError> {
+    match sys::pinned(path).and_then(|first| sys::program_info(first.as_fd())) {
+        Ok(info) => exchange(path, other).map(|()| Some(info.id)),
+        Err(Errno::ENOENT) => Ok(None),
+        Err(errno) => Err(failed(path, errno)),
+    }
 }
 
 /// Pins a program in the place of another one, at once.
