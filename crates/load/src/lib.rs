@@ -64,7 +64,7 @@ pub use crate::functions::{OVER, raising, userdata_name};
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
 pub use crate::living::Living;
-pub use crate::lunatik::{At, Need, Queued, QueuedPlace};
+pub use crate::lunatik::{At, EMPTY_TEXTS_OUTSIDE, Need, Queued, QueuedPlace, put_empty_texts_outside};
 pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::constants::fill as constants;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
@@ -298,6 +298,7 @@ pub fn load_with_contents(
             ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
         snapshot.owners = Owners::of(snapshot, &scripts);
         snapshot.receivers = registry.receivers.queues();
+        snapshot.empty_texts_are_outside = registry.lunatik.is_some();
         if let Some(library) = &options.library {
             snapshot.library = Some(library.clone());
             library::check_names(snapshot, library)?;

@@ -79,6 +79,8 @@ pub struct Snapshot {
     pub script: String,
     /// The name of the library that it is for programs in C, if it is one: a C identifier.
     pub library: Option<String>,
+    /// Whether a text of no bytes is out of bounds of every packet, as the scripts understand it.
+    pub empty_texts_are_outside: bool,
     pub handlers: Handlers,
     pub closures: Vec<Closure>,
     pub cells: Vec<Cell>,

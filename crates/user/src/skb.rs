@@ -98,6 +98,7 @@ impl Skbs {
     pub fn new(lua: &Lua) -> Result<Skbs, UserError> {
         // SAFETY: `exec_raw` calls the closure under Lua's protection and with enough stack; the closure owns nothing.
         unsafe { lua.exec_raw::<()>((), |state| object::register(state)) }?;
+        moonhook_load::put_empty_texts_outside(lua)?;
         let sent = Sent::default();
         methods::register(lua, &sent)?;
         Ok(Skbs { lua: lua.clone(), sent })

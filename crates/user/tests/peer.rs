@@ -14,7 +14,7 @@ const SCRIPT: &str = "
       print(pcall(function() peer.address = '127.0.0.1' end))
       print(pcall(function() peer.port = 65536 end))
       print(pcall(function() peer.proto = 1 end))
-      print(pcall(c.setbyte, c, 0, 1))
+      print(pcall(c.setstring, c, 0, ''))
       print(peer.address, peer.port)
     end)";
 

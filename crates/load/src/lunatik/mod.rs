@@ -8,6 +8,7 @@ mod needs;
 mod queued;
 
 use std::cell::RefCell;
+use std::ffi::CStr;
 use std::rc::Rc;
 
 use mlua::{Function, Lua, Table};
@@ -24,9 +25,21 @@ use crate::registry::Registration;
 #[derive(Clone, Default)]
 pub(crate) struct Lunatik(Rc<RefCell<Option<Table>>>);
 
+/// The name in a Lua state's registry of whether a text of no bytes is out of bounds everywhere, as in Lunatik (`luadata_checkbounds`).
+pub const EMPTY_TEXTS_OUTSIDE: &CStr = c"moonhook.empty_texts_are_outside";
+
+/// Has methods of packets in this state say so.
+///
+/// # Errors
+/// Lua has no memory left.
+pub fn put_empty_texts_outside(lua: &Lua) -> mlua::Result<()> {
+    lua.set_named_registry_value(&EMPTY_TEXTS_OUTSIDE.to_string_lossy(), true)
+}
+
 impl Lunatik {
     /// A script begins, which has these global variables: what is made around its functions calls those of its library.
     pub fn begin(&self, lua: &Lua, globals: &Table) -> mlua::Result<()> {
+        put_empty_texts_outside(lua)?;
         let make = without_lines(lua, include_str!("handlers.lua"))?;
         self.0.replace(Some(make.call(globals)?));
         Ok(())

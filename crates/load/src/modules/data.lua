@@ -41,7 +41,8 @@ end
 local peek8, peek16, peek32, peek64 = own.peek[1], own.peek[2], own.peek[4], own.peek[8]
 local poke8, poke16, poke32, poke64 = own.poke[1], own.poke[2], own.poke[4], own.poke[8]
 
-local function make(writable, handled, swaps, members)
+-- `least` is how many bytes a text must have that is read or written at an offset.
+local function make(writable, handled, swaps, members, least)
   local swap16, swap32, swap64 = swaps[2], swaps[4], swaps[8]
   local HOST_IS_LITTLE = swap16(1) ~= 1
 
@@ -180,6 +181,7 @@ local function make(writable, handled, swaps, members)
 
   -- `count` bytes that are there, as a string.
   local function text_of(self, at, count)
+    if count == 0 then return "" end
     at = at + self[OFFSET]
     if self[PACKET] then return self[PACKET]:getstring(at, count) end
     local memory = self[MEMORY]
@@ -193,6 +195,7 @@ local function make(writable, handled, swaps, members)
 
   -- Writes the first `count` bytes of a string to where they are there.
   local function put_text(self, at, text, count)
+    if count == 0 then return end
     if self[PACKET] then
       self[PACKET]:setstring(at + self[OFFSET], count == #text and text or sub(text, 1, count))
     else
@@ -361,9 +364,6 @@ local function make(writable, handled, swaps, members)
   end
 
   local function check_writable(self, name)
-    if type(self) ~= "table" or getmetatable(self) ~= kind then
-      error("calling '" .. name .. "' on bad self (data expected, got " .. type(self) .. ")", 3)
-    end
     if self[PACKET] and not writable(self[PACKET]) then
       error("calling '" .. name .. "' on bad self (read only)", 3)
     end
@@ -396,9 +396,11 @@ local function make(writable, handled, swaps, members)
       return (value ~ sign) - sign
     end
     methods[setter] = function(self, ...)
-      check_writable(self, setter)
-      local at, value = integer(setter, 1, ...), integer(setter, 2, ...)
+      check(self, setter)
+      local at = integer(setter, 1, ...)
       if not has(self, at, size) then refuse(1, setter, "out of bounds") end
+      check_writable(self, setter)
+      local value = integer(setter, 2, ...)
       if swap then value = swap(value) end
       write(self, at, value)
     end
@@ -415,18 +417,19 @@ local function make(writable, handled, swaps, members)
     local at = integer("getstring", 1, ...)
     local count = length_of(self) - at
     if select(2, ...) ~= nil then count = integer("getstring", 2, ...) end
-    if not has(self, at, count) then refuse(1, "getstring", "out of bounds") end
+    if count < least or not has(self, at, count) then refuse(1, "getstring", "out of bounds") end
     return text_of(self, at, count)
   end
 
   function methods.setstring(self, ...)
-    check_writable(self, "setstring")
+    check(self, "setstring")
     local at, text = integer("setstring", 1, ...), select(2, ...)
     if type(text) == "number" then text = tostring(text) end
     if type(text) ~= "string" then
       refuse(2, "setstring", "string expected, got " .. (select("#", ...) < 2 and "no value" or type(text)))
     end
-    if not has(self, at, #text) then refuse(1, "setstring", "out of bounds") end
+    if #text < least or not has(self, at, #text) then refuse(1, "setstring", "out of bounds") end
+    check_writable(self, "setstring")
     put_text(self, at, text, #text)
   end
 
@@ -436,7 +439,7 @@ local function make(writable, handled, swaps, members)
     if select(1, ...) ~= nil then at = integer("checksum", 1, ...) end
     local count = length_of(self) - at
     if select(2, ...) ~= nil then count = integer("checksum", 2, ...) end
-    if not has(self, at, count) then refuse(1, "checksum", "out of bounds") end
+    if count < least or not has(self, at, count) then refuse(1, "checksum", "out of bounds") end
     if self[PACKET] then return self[PACKET]:checksum(at + self[OFFSET], count) end
     local sum = 0
     for i = at, at + count - 2, 2 do sum = sum + read16(self, i) end

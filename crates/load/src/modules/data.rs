@@ -45,8 +45,9 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         })?;
         swaps.raw_set(size, function)?;
     }
+    let least = i64::from(context.registry.lunatik.is_some());
     let (module, around): (Table, Function) =
-        chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?))?;
+        chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?, least))?;
     lua.set_named_registry_value(AROUND, around)?;
     Ok(module)
 }

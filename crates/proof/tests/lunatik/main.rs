@@ -79,6 +79,13 @@ fn results_are_verdicts_as_lua_tointeger_has_them() {
         Ok(ACCEPT),
         Err("out of bounds"),
         Ok(ACCEPT),
+        Err("'getstring' (out of bounds)"),
+        Err("'getstring' (out of bounds)"),
+        Err("'checksum' (out of bounds)"),
+        Err("'setstring' (out of bounds)"),
+        Err("'setuint8' (out of bounds)"),
+        Err("'setuint8' on bad self (read only)"),
+        Err("'setstring' on bad self (read only)"),
         // None of the list.
         Ok(ACCEPT),
     ];

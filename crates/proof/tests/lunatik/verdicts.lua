@@ -24,6 +24,13 @@ local results = {
   function(skb) return skb:ifindex() == nil and 1 or 0 end,
   function(skb) return skb:data():getuint8(70000) end,
   function(skb) print(skb:data():getstring(28)) return 1 end,
+  function(skb) return skb:data():getstring(3, 0) end,
+  function(skb) return skb:data():getstring(#skb) end,
+  function(skb) return skb:data():checksum(3, #skb - 30) end,
+  function(skb) return skb:data():setstring(3, "") end,
+  function(skb) return skb:data():setuint8(70000, "x") end,
+  function(skb) return skb:data():setuint8(3, "x") end,
+  function(skb) return skb:data():setstring(3, "x") end,
 }
 
 netfilter.register {

@@ -216,12 +216,15 @@ fn errors_name_the_argument() {
     assert_eq!(fails("data.getuint8", &[int(1), int(0)]), no_data);
     assert_eq!(fails("data.getuint8", &[HEADER, int(0)]), no_data);
     assert_eq!(fails("data.getuint8", &[Argument::Word(TABLE, 1), int(0)]), no_data);
-    assert_eq!(fails("data.setbyte", &[ARG]), read_only);
-    assert_eq!(fails("data.setstring", &[ARG, int(9), int(9)]), read_only);
+    assert_eq!(fails("data.setbyte", &[ARG]), no_integer(2));
+    assert_eq!(fails("data.setbyte", &[ARG, int(2)]), bounds);
+    assert_eq!(fails("data.setbyte", &[ARG, int(1)]), read_only);
+    assert_eq!(fails("data.setstring", &[ARG, int(9), int(9)]), bounds);
+    assert_eq!(fails("data.setstring", &[ARG, int(0), Argument::Text(b"ab")]), read_only);
     assert_eq!(fails("data.getuint8", &[PACKET]), no_integer(2));
     assert_eq!(fails("data.getuint8", &[PACKET, Argument::Word(TABLE, 1)]), no_integer(2));
     assert_eq!(fails("data.setbyte", &[PACKET, int(0)]), no_integer(3));
-    assert_eq!(fails("data.setbyte", &[PACKET, int(9999), Argument::Word(NIL, 0)]), no_integer(3));
+    assert_eq!(fails("data.setbyte", &[PACKET, int(9999), Argument::Word(NIL, 0)]), bounds);
     assert_eq!(fails("data.getstring", &[PACKET, int(0), Argument::Word(TRUE, 0)]), no_integer(3));
     assert_eq!(
         fails("data.setstring", &[PACKET, int(0), Argument::Word(NIL, 0)]),

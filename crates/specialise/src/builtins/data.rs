@@ -52,11 +52,15 @@ pub fn subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
 /// The object of a method that writes.
 pub fn writable_subject(context: &mut Context<'_>, call: &Call) -> Option<Object> {
     let object = subject(context, call)?;
-    if object == Object::Argument || !context.target.hook.can_write() {
+    check_writable(context, call, &object);
+    context.state.alive().then_some(object)
+}
+
+/// Fails unless the object can be written.
+fn check_writable(context: &mut Context<'_>, call: &Call, object: &Object) {
+    if context.state.alive() && (*object == Object::Argument || !context.target.hook.can_write()) {
         call.argument_error(context, 1, "read only");
-        return None;
     }
-    Some(object)
 }
 
 fn out_of_bounds(context: &mut Context<'_>, call: &Call) {
@@ -136,12 +140,16 @@ pub fn argument_from(context: &mut Context<'_>, offset: Word) -> Result<Word> {
     Ok(context.shr(bytes, shift))
 }
 
+/// Checks in Lunatik's order: the object, the offset and its bounds, whether it can be written, the value.
 fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
-    if writable_subject(context, call).is_none() {
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
+    let offset = call.integer(context, 2)?;
+    if object == Object::Argument {
+        let length = context.argument_length()?;
+        check_within(context, call, offset, Word::Imm(size as i64), length)?;
+        check_writable(context, call, &object);
         return Ok(vec![]);
     }
-    let offset = call.integer(context, 2)?;
-    let value = call.integer(context, 3)?;
     if !context.state.alive() {
         return Ok(vec![]);
     }
@@ -151,6 +159,8 @@ fn set(context: &mut Context<'_>, call: &Call, size: Size) -> Result<Vec<Arm>> {
         out_of_bounds(context, call);
         Ok(())
     })?;
+    check_writable(context, call, &object);
+    let value = call.integer(context, 3)?;
     if context.state.alive() {
         context.before_packet_write()?;
         context.write_word(address, offset, size, value);
@@ -230,16 +240,30 @@ fn handled(context: &mut Context<'_>, _: &Call) -> Result<Vec<Arm>> {
     context.only(Abs::TRUE)
 }
 
+/// How many bytes the object has.
+fn length_of(context: &mut Context<'_>, object: &Object) -> Result<Word> {
+    match object {
+        Object::Argument => context.argument_length(),
+        _ => Ok(context.packet_length()),
+    }
+}
+
 /// The length that is the third argument, or all that follows the offset; goes on where so many bytes are there.
 pub fn length_from(context: &mut Context<'_>, call: &Call, object: &Object, offset: Word) -> Result<Word> {
-    let size = match object {
-        Object::Argument => context.argument_length()?,
-        _ => context.packet_length(),
-    };
+    let size = length_of(context, object)?;
     let rest = context.sub(size, offset);
     let length = call.integer_or(context, 3, rest)?;
+    check_not_empty(context, call, length);
     check_within(context, call, offset, length, size)?;
     Ok(length)
+}
+
+/// Fails where a text has no bytes, if the scripts understand that as out of bounds.
+fn check_not_empty(context: &mut Context<'_>, call: &Call, length: Word) {
+    if context.snapshot.empty_texts_are_outside {
+        let empty = context.compare(CompareOp::Eq, length, 0);
+        context.fail_if(empty, |context| out_of_bounds(context, call));
+    }
 }
 
 /// `getstring(offset [, length])`.
@@ -296,14 +320,14 @@ fn check_end(context: &mut Context<'_>, call: &Call, offset: Word, length: Word,
 }
 
 fn set_string(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    if writable_subject(context, call).is_none() {
-        return Ok(vec![]);
-    }
+    let Some(object) = subject(context, call) else { return Ok(vec![]) };
     let offset = call.integer(context, 2)?;
     let Some(text) = call.string(context, 3)? else { return Ok(vec![]) };
     let (space, start, length) = context.slice(&text)?;
-    let size = context.packet_length();
+    let size = length_of(context, &object)?;
+    check_not_empty(context, call, length);
     check_within(context, call, offset, length, size)?;
+    check_writable(context, call, &object);
     if !context.state.alive() {
         return Ok(vec![]);
     }

@@ -8,7 +8,7 @@ use mlua::ffi::{self, lua_State};
 use moonhook_library::own::Width;
 use moonhook_library::own::data::Access;
 
-use super::data::{bytes, bytes_mut, check, check_bounds};
+use super::data::{bytes, bytes_mut, check, check_bounds, check_text_bounds, check_writable};
 use super::lua::push_bytes;
 
 /// The method that does what its row says.
@@ -52,13 +52,15 @@ fn integer(bytes: &[u8], signed: bool) -> i64 {
     if signed { value << unused >> unused } else { value }
 }
 
+/// Checks in Lunatik's order: the object, the offset and its bounds, whether it can be written, the value.
 unsafe extern "C-unwind" fn set<const SIZE: usize>(state: *mut lua_State) -> c_int {
     // SAFETY: see `super`.
     unsafe {
-        let data = check(state, true);
+        let data = check(state, false);
         let offset = ffi::luaL_checkinteger(state, 2);
-        let value = ffi::luaL_checkinteger(state, 3).to_ne_bytes();
         let at = check_bounds(state, data, offset, SIZE as i64);
+        check_writable(state, data);
+        let value = ffi::luaL_checkinteger(state, 3).to_ne_bytes();
         let low = if cfg!(target_endian = "little") { &value[..SIZE] } else { &value[8 - SIZE..] };
         bytes_mut(data)[at..at + SIZE].copy_from_slice(low);
         0
@@ -72,7 +74,7 @@ unsafe extern "C-unwind" fn get_string(state: *mut lua_State) -> c_int {
         let offset = ffi::luaL_checkinteger(state, 2);
         let rest = (bytes(data).len() as i64).saturating_sub(offset);
         let length = ffi::luaL_optinteger(state, 3, rest);
-        let at = check_bounds(state, data, offset, length);
+        let at = check_text_bounds(state, data, offset, length);
         push_bytes(state, &bytes(data)[at..at + length as usize]);
         1
     }
@@ -81,11 +83,12 @@ unsafe extern "C-unwind" fn get_string(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn set_string(state: *mut lua_State) -> c_int {
     // SAFETY: see `super`.
     unsafe {
-        let data = check(state, true);
+        let data = check(state, false);
         let offset = ffi::luaL_checkinteger(state, 2);
         let mut length = 0;
         let string = ffi::luaL_checklstring(state, 3, &mut length);
-        let at = check_bounds(state, data, offset, length as i64);
+        let at = check_text_bounds(state, data, offset, length as i64);
+        check_writable(state, data);
         let string = std::slice::from_raw_parts(string.cast(), length);
         bytes_mut(data)[at..at + length].copy_from_slice(string);
         0

@@ -12,6 +12,7 @@ use crate::protocol::vlan::is_tag;
 use crate::protocol::{Beside, Frame, payload};
 use mlua::ffi::{self, lua_State};
 use moonhook_hook::Hook;
+use moonhook_load::EMPTY_TEXTS_OUTSIDE;
 
 /// A tag among the bytes of a frame that is shorter is cut off.
 const CUT: usize = 18;
@@ -224,11 +225,41 @@ pub(super) unsafe fn check(state: *mut lua_State, write: bool) -> *mut Data {
         if !(*data).alive {
             ffi::luaL_argerror(state, 1, c"its handler has returned".as_ptr());
         }
-        if write && !(*data).kind.is_writable() {
-            ffi::luaL_argerror(state, 1, c"read only".as_ptr());
+        if write {
+            check_writable(state, data);
         }
         refresh(state, 1, data);
         data
+    }
+}
+
+/// Raises an error about argument 1 unless the object can be written.
+pub(super) unsafe fn check_writable(state: *mut lua_State, data: *mut Data) {
+    // SAFETY: see `super`.
+    unsafe {
+        if !(*data).kind.is_writable() {
+            ffi::luaL_argerror(state, 1, c"read only".as_ptr());
+        }
+    }
+}
+
+/// As [`check_bounds`], of a text, which may have no bytes unless the registry says otherwise ([`EMPTY_TEXTS_OUTSIDE`]).
+pub(super) unsafe fn check_text_bounds(
+    state: *mut lua_State,
+    data: *mut Data,
+    offset: i64,
+    length: i64,
+) -> usize {
+    // SAFETY: see `super`.
+    unsafe {
+        if length == 0 {
+            ffi::lua_getfield(state, ffi::LUA_REGISTRYINDEX, EMPTY_TEXTS_OUTSIDE.as_ptr());
+            if ffi::lua_toboolean(state, -1) != 0 {
+                ffi::luaL_argerror(state, 2, c"out of bounds".as_ptr());
+            }
+            ffi::lua_pop(state, 1);
+        }
+        check_bounds(state, data, offset, length)
     }
 }
 

@@ -9,7 +9,7 @@ use moonhook_library::own::data::{
     CHECKSUM, DECAP, ENCAP, FIX_CHECKSUMS, GROW, POP_VLAN, PUSH_VLAN, ROUTE, SHRINK,
 };
 
-use super::data::{DataKind, bytes, bytes_mut, check, check_bounds};
+use super::data::{DataKind, bytes, bytes_mut, check, check_text_bounds};
 use super::lua::push_bytes;
 use crate::protocol::{Frame, Protocol, View, checksums};
 
@@ -63,7 +63,7 @@ unsafe extern "C-unwind" fn checksum(state: *mut lua_State) -> c_int {
         let offset = ffi::luaL_optinteger(state, 2, 0);
         let rest = (bytes(data).len() as i64).saturating_sub(offset);
         let length = ffi::luaL_optinteger(state, 3, rest);
-        let at = check_bounds(state, data, offset, length);
+        let at = check_text_bounds(state, data, offset, length);
         let sum = checksums::checksum(&[&bytes(data)[at..at + length as usize]]);
         ffi::lua_pushinteger(state, u16::from_ne_bytes(sum.to_be_bytes()).into());
         1
