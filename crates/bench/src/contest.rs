@@ -144,14 +144,19 @@ impl<'a> Builder<'a> {
             return Ok(folder.join(name));
         }
         let object = self.folder.path().join(name);
-        self.build(&self.script(work)?, &object)?;
+        let options: &[&str] = if work.home == Home::Lunatik { &["--root", "."] } else { &[] };
+        self.build_with(&self.script(work)?, &object, options)?;
         Ok(object)
     }
 
     /// Compiles a script to an object.
     pub fn build(&self, script: &Path, object: &Path) -> Result<(), Error> {
+        self.build_with(script, object, &[])
+    }
+
+    fn build_with(&self, script: &Path, object: &Path, options: &[&str]) -> Result<(), Error> {
         let mut command = self.moonhook("build");
-        command.arg(script).arg("-o").arg(object);
+        command.args(options).arg(script).arg("-o").arg(object);
         process::run(&mut command).map(drop)
     }
 
@@ -170,7 +175,7 @@ impl<'a> Builder<'a> {
         let file = work.file_name();
         let source = match work.home {
             Home::Examples => self.arguments.examples.join(&file),
-            Home::Bench => self.arguments.bench.join("scripts").join(&file),
+            Home::Bench | Home::Lunatik => self.arguments.bench.join("scripts").join(&file),
         };
         let text = std::fs::read(&source).map_err(Error::system(format!("read {}", source.display())))?;
         if let Some(name) = work.list_file {

@@ -106,6 +106,16 @@ pub fn udp_text(port: u16, text: &str) -> Vec<u8> {
     udp_frame(port, text.as_bytes())
 }
 
+/// A question of DNS for a name, of type A.
+pub fn dns_question(name: &str) -> Vec<u8> {
+    let mut message = vec![0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    for label in name.split('.') {
+        push_vector8(&mut message, label.as_bytes());
+    }
+    message.extend([0, 0, 1, 0, 1]);
+    udp_frame(53, &message)
+}
+
 fn udp_frame(port: u16, payload: &[u8]) -> Vec<u8> {
     finish(17, 6, udp_segment(port, payload))
 }

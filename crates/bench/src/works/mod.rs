@@ -3,6 +3,7 @@
 pub mod composed;
 mod expanded;
 mod general;
+mod lunatik;
 mod shared;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ pub enum Home {
     Examples,
     /// bench/scripts/: the Lua peers run the same text.
     Bench,
+    /// The same, and the text is one for Lunatik.
+    Lunatik,
 }
 
 /// Of a chain of programs in C.
@@ -132,7 +135,8 @@ const fn peer(title: &'static str, role: Role, kind: Implementation, source: &'s
 
 /// All works, in the order of the table.
 pub fn all() -> Vec<Work> {
-    [expanded::all(), shared::all(), composed::all(), general::all()].into_iter().flatten().collect()
+    let all = [expanded::all(), shared::all(), composed::all(), general::all(), lunatik::all()];
+    all.into_iter().flatten().collect()
 }
 
 impl Work {

@@ -1,0 +1,56 @@
+//! Handlers by Lunatik's interfaces beside the interpreter that Lunatik has in the kernel, called per packet in the same way.
+
+use super::{Case, Home, Implementation, Peer, Role, Work, case, peer};
+use crate::contestant::{DROP, PASS};
+use crate::frames;
+
+/// How many times faster than the interpreter they must be.
+const FASTER: f64 = 5.0;
+
+/// Verdicts of netfilter (`NF_DROP`, `NF_ACCEPT`).
+const NF_DROP: i32 = 0;
+const NF_ACCEPT: i32 = 1;
+
+const DNS: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_dns");
+const SNI: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_sni");
+
+pub fn all() -> Vec<Work> {
+    vec![
+        work(
+            "Lunatik, DNS names at netfilter",
+            "lunatik_dns",
+            vec![
+                case("listed", frames::dns_question("malware.example.net"), NF_DROP),
+                case("unlisted", frames::dns_question("www.open.example.net"), NF_ACCEPT),
+                case("other port", frames::udp(5060, 128), NF_ACCEPT),
+            ],
+            const { &[DNS] },
+        ),
+        work(
+            "Lunatik, SNI by offsets at XDP",
+            "lunatik_sni",
+            vec![
+                case("listed", frames::client_hello("blocked.example.org"), DROP),
+                case("unlisted", frames::client_hello("www.open.example.org"), PASS),
+            ],
+            const { &[SNI] },
+        ),
+    ]
+}
+
+fn work(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'static [Peer]) -> Work {
+    Work {
+        title,
+        at_most: None,
+        whole: false,
+        faster: FASTER,
+        script,
+        home: Home::Lunatik,
+        list_file: None,
+        list: Vec::new(),
+        table: None,
+        chain: None,
+        cases,
+        peers,
+    }
+}
