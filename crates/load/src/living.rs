@@ -8,6 +8,8 @@ use std::rc::Rc;
 
 use mlua::{Function, Lua, Table, Value};
 use moonhook_hook::{Point, XDP};
+use moonhook_library::own::data::LINK;
+use moonhook_library::own::kept::{KEEP, KEPT};
 use moonhook_snapshot::{Owners, Snapshot};
 
 use crate::error::LoadError;
@@ -23,6 +25,21 @@ use crate::{Loaded, Options, Script, freeze, sandbox, state_error};
 
 /// Texts that are kept for messages about their lines: those that were executed last.
 const TEXTS: usize = 1000;
+
+/// What they do outside of packet code: a value is kept until another one is, and no link has a header.
+const FOR_HANDLERS: &str = "local kept return function(value) kept = value end, function() return kept end, function() return '' end";
+
+/// What handlers have that are made of Moonhook's own Lua.
+pub struct ForHandlers {
+    /// Keeps a value until the handler's call ends: what functions read that the script calls ([`moonhook_library::own::kept`]).
+    pub keep: Function,
+    /// Gives it.
+    pub kept: Function,
+    /// The link's header of a packet, as a string ([`LINK`]).
+    pub link: Function,
+    /// Makes an object of the module `data`, with fields of layouts only: of a packet, or of the bytes of a string if the first argument is false.
+    pub object: Function,
+}
 
 /// What a state knows beside [`Loaded`].
 pub struct Living {
@@ -91,6 +108,20 @@ impl Living {
     /// There is no memory.
     pub fn own(&self, lua: &Lua, text: &'static str) -> mlua::Result<Function> {
         without_lines(lua, text)
+    }
+
+    /// Functions for handlers that are made of Moonhook's own Lua.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn for_handlers(&mut self, lua: &Lua) -> mlua::Result<ForHandlers> {
+        let (keep, kept, link): (Function, Function, Function) = self.own(lua, FOR_HANDLERS)?.call(())?;
+        for (name, function) in [(KEEP.name, &keep), (KEPT.name, &kept), (LINK, &link)] {
+            self.names.add_function(name, function.clone());
+        }
+        let require: Function = self.globals.get("require")?;
+        require.call::<()>("data")?;
+        Ok(ForHandlers { keep, kept, link, object: crate::modules::data::plain(lua)? })
     }
 
     /// A text's function, with the state's global variables. Messages call it by `title`, which is followed by `#` and a number where one has been executed

@@ -1,29 +1,80 @@
 //! What scripts ask about connections.
 
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use mlua::Value;
-use moonhook_queue::{Counters, Tuple, counters};
+use moonhook_queue::{self as queue, Counters, Tuple};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Which argument is wrong, from 1, and what with it.
 type Problem = (i64, &'static str);
 
-/// What the connection has counted that `(family, protocol, address, port, address, port, direction)` are about, as [`counters`] gives it.
+/// What the connection has counted that `(family, protocol, address, port, address, port, direction)` are about, as [`queue::counters`] gives it.
 ///
 /// # Errors
 /// In the order in which NFLua finds them.
 pub fn traffic(arguments: &[Value]) -> Result<Option<Option<Counters>>, Problem> {
-    let text = |number: usize| match arguments.get(number - 1) {
+    if !["original", "reply", "both"].contains(&text(arguments, 7).as_str()) {
+        return Err((7, "invalid option"));
+    }
+    // What the kernel does not tell is not there for the script.
+    Ok(queue::counters(&tuple(arguments)?).unwrap_or(None))
+}
+
+/// Has the kernel follow the connection no more that `(family, protocol, address, port, address, port)` are about.
+///
+/// # Errors
+/// As of [`traffic`].
+pub fn forget(arguments: &[Value]) -> Result<(), Problem> {
+    // It may be gone.
+    let _ = queue::forget(&tuple(arguments)?);
+    Ok(())
+}
+
+/// The same of the connection that a packet belongs to. Where its addresses are being translated, only one of its directions is the kernel's.
+pub fn forget_of(packet: &[u8]) {
+    let Some(tuple) = tuple_of(packet) else { return };
+    let other = Tuple {
+        source: tuple.target,
+        target: tuple.source,
+        source_port: tuple.target_port,
+        target_port: tuple.source_port,
+        ..tuple
+    };
+    if !queue::forget(&tuple).is_ok_and(|found| found) {
+        let _ = queue::forget(&other);
+    }
+}
+
+/// The addresses and ports of a packet of TCP or UDP.
+fn tuple_of(packet: &[u8]) -> Option<Tuple> {
+    let sliced = SlicedPacket::from_ip(packet).ok()?;
+    let (source, target): (IpAddr, IpAddr) = match sliced.net.as_ref()? {
+        NetSlice::Ipv4(ip) => (ip.header().source_addr().into(), ip.header().destination_addr().into()),
+        NetSlice::Ipv6(ip) => (ip.header().source_addr().into(), ip.header().destination_addr().into()),
+        NetSlice::Arp(_) => return None,
+    };
+    let (protocol, source_port, target_port) = match sliced.transport.as_ref()? {
+        TransportSlice::Tcp(tcp) => (6, tcp.source_port(), tcp.destination_port()),
+        TransportSlice::Udp(udp) => (17, udp.source_port(), udp.destination_port()),
+        _ => return None,
+    };
+    Some(Tuple { source, target, protocol, source_port, target_port })
+}
+
+fn text(arguments: &[Value], number: usize) -> String {
+    match arguments.get(number - 1) {
         Some(Value::String(text)) => text.to_string_lossy(),
         _ => String::new(),
-    };
+    }
+}
+
+fn tuple(arguments: &[Value]) -> Result<Tuple, Problem> {
+    let text = |number: usize| text(arguments, number);
     let integer = |number: usize| match arguments.get(number - 1) {
         Some(Value::Integer(integer)) => *integer,
         Some(Value::Number(float)) => *float as i64,
         _ => 0,
     };
-    if !["original", "reply", "both"].contains(&text(7).as_str()) {
-        return Err((7, "invalid option"));
-    }
     let protocol = match text(2).as_str() {
         "udp" => 17,
         "tcp" => 6,
@@ -45,8 +96,7 @@ pub fn traffic(arguments: &[Value]) -> Result<Option<Option<Counters>>, Problem>
         _ => Err((number as i64, "invalid port")),
     };
     let (source_port, target_port) = (port(4)?, port(6)?);
-    // What the kernel does not tell is not there for the script.
-    Ok(counters(&Tuple { source, target, protocol, source_port, target_port }).unwrap_or(None))
+    Ok(Tuple { source, target, protocol, source_port, target_port })
 }
 
 #[cfg(test)]

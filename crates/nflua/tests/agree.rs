@@ -3,7 +3,7 @@
 
 use moonhook_engine::{Form, Settings};
 use moonhook_nflua::protocol::Request;
-use moonhook_nflua::{Client, Log, Options, run};
+use moonhook_nflua::{Client, Generation, Log, Options, Question, run};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -79,8 +79,8 @@ fn compare(socket: &Path) {
     control.ask(&Request::Create { name: "st".into(), memory: 8 << 20 }).unwrap();
     let mut listeners = PORTS.map(|port| Client::data(socket, port).unwrap());
     let [path, queue] = [
-        Request::Match { state: "st".into(), function: "m".into(), has_payload: false, mask: 0 },
-        Request::Target { state: "st".into(), function: "t".into() },
+        Request::Match { state: "st".into(), question: question("m", Generation::Of2019) },
+        Request::Target { state: "st".into(), function: "t".into(), generation: Generation::Of2019 },
     ]
     .map(|request| {
         let fields = control.ask(&request).unwrap();
@@ -107,6 +107,11 @@ fn compare(socket: &Path) {
     }
     command("iptables", &["-F", "OUTPUT"]);
     control.ask(&Request::Destroy { name: "st".into() }).unwrap();
+}
+
+/// What a rule asks of all packets.
+fn question(function: &str, generation: Generation) -> Question {
+    Question { function: function.into(), generation, has_payload: false, mask: 0 }
 }
 
 fn command(program: &str, arguments: &[&str]) {

@@ -21,6 +21,7 @@ pub mod gmatch;
 mod http;
 mod ip;
 mod ip_texts;
+mod kept;
 pub mod lengths;
 mod linux;
 mod mac;
@@ -74,6 +75,7 @@ const FAMILIES: &[&[Row]] = &[
     lengths::ROWS,
     http::ROWS,
     ip::ROWS,
+    kept::ROWS,
     linux::ROWS,
     mac::ROWS,
     math::ROWS,
