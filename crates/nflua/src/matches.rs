@@ -65,6 +65,20 @@ pub struct Sources<'a> {
     pub functions: &'a Functions,
 }
 
+impl Sources<'_> {
+    /// A problem with a function that a rule asks for: one of the library has no line in a script.
+    fn about(&self, function: &str, problem: String) -> String {
+        let found = self.living.globals().raw_get::<Option<Function>>(function).ok().flatten();
+        if found.is_none_or(|found| found.info().what != "C") {
+            return problem;
+        }
+        let text = problem.split_once(": ").map_or(problem.as_str(), |(_, text)| text);
+        format!(
+            "the rule asks for a function of the library, `{function}`, and not for one of a script: {text}"
+        )
+    }
+}
+
 impl Matches {
     /// None yet; their files will be in `folder`.
     pub fn new(folder: PathBuf, settings: Settings, orders: Orders, log: Log) -> Matches {
@@ -93,7 +107,7 @@ impl Matches {
                 if let Err(problem) = self.renew(sources) {
                     self.log.failed(&problem);
                 }
-                return Err(NfluaError::refused(Errno::EINVAL, problem));
+                return Err(NfluaError::refused(Errno::EINVAL, sources.about(&question.function, problem)));
             }
         };
         let path = path_of(&link)?;

@@ -204,20 +204,33 @@ function methods.frame(self)
   return self.header
 end
 
--- A number that all packets of a connection have.
+-- Four bytes of a string, highest first.
+local function word(text, at)
+  local a, b, c, d = byte(text, at, at + 3)
+  return a << 24 | b << 16 | c << 8 | d
+end
+
+-- Sixteen bytes, as two integers of eight in one.
+local function address(text, at)
+  local high, low = word(text, at) << 32 | word(text, at + 4), word(text, at + 8) << 32 | word(text, at + 12)
+  return high * 31 + low
+end
+
+-- A number that all packets of a connection have, of a packet's bytes.
 function M.connid(text)
   local protocol, at, one, other
   if #text >= 20 and byte(text, 1) >> 4 == 4 then
-    local source, target = unpack(">I4I4", text, 13)
-    protocol, at, one, other = byte(text, 10), (byte(text, 1) & 15) * 4 + 1, source, target
+    protocol, at, one, other = byte(text, 10), (byte(text, 1) & 15) * 4 + 1, word(text, 13), word(text, 17)
   elseif #text >= 40 then
-    local a, b, c, d = unpack(">i8i8i8i8", text, 9)
-    protocol, at, one, other = byte(text, 7), 41, a * 31 + b, c * 31 + d
+    protocol, at, one, other = byte(text, 7), 41, address(text, 9), address(text, 25)
   else
     return 0
   end
   local from, to = 0, 0
-  if (protocol == 6 or protocol == 17) and #text >= at + 3 then from, to = unpack(">I2I2", text, at) end
+  if (protocol == 6 or protocol == 17) and #text >= at + 3 then
+    local ports = word(text, at)
+    from, to = ports >> 16, ports & 0xffff
+  end
   one, other = one * 65599 + from, other * 65599 + to
   if one > other then one, other = other, one end
   local id = (one ~ (other << 21 | other >> 43)) * 0x9e3779b97f4a7c15 + protocol
