@@ -1,6 +1,6 @@
 //! What scripts ask about connections.
 
-use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use crate::headers::{Headers, Ip, Transport};
 use mlua::Value;
 use moonhook_queue::{self as queue, Counters, Tuple};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -30,9 +30,9 @@ pub fn forget(arguments: &[Value]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The same of the connection that a packet belongs to. Where its addresses are being translated, only one of its directions is the kernel's.
-pub fn forget_of(packet: &[u8]) {
-    let Some(tuple) = tuple_of(packet) else { return };
+/// The same of the connection that a packet of `length` bytes belongs to, which begins with `head`. Where its addresses are being translated, only one of its directions is the kernel's.
+pub fn forget_of(head: &[u8], length: usize) {
+    let Some(tuple) = Headers::read(head, length).as_ref().map(tuple_of) else { return };
     let other = Tuple {
         source: tuple.target,
         target: tuple.source,
@@ -46,19 +46,16 @@ pub fn forget_of(packet: &[u8]) {
 }
 
 /// The addresses and ports of a packet of TCP or UDP.
-fn tuple_of(packet: &[u8]) -> Option<Tuple> {
-    let sliced = SlicedPacket::from_ip(packet).ok()?;
-    let (source, target): (IpAddr, IpAddr) = match sliced.net.as_ref()? {
-        NetSlice::Ipv4(ip) => (ip.header().source_addr().into(), ip.header().destination_addr().into()),
-        NetSlice::Ipv6(ip) => (ip.header().source_addr().into(), ip.header().destination_addr().into()),
-        NetSlice::Arp(_) => return None,
+fn tuple_of(headers: &Headers) -> Tuple {
+    let (source, target): (IpAddr, IpAddr) = match &headers.ip {
+        Ip::V4(ip) => (ip.source.into(), ip.destination.into()),
+        Ip::V6(ip) => (ip.source_addr().into(), ip.destination_addr().into()),
     };
-    let (protocol, source_port, target_port) = match sliced.transport.as_ref()? {
-        TransportSlice::Tcp(tcp) => (6, tcp.source_port(), tcp.destination_port()),
-        TransportSlice::Udp(udp) => (17, udp.source_port(), udp.destination_port()),
-        _ => return None,
+    let (protocol, source_port, target_port) = match &headers.transport {
+        Transport::Tcp(tcp) => (6, tcp.source_port, tcp.destination_port),
+        Transport::Udp(udp) => (17, udp.source_port, udp.destination_port),
     };
-    Some(Tuple { source, target, protocol, source_port, target_port })
+    Tuple { source, target, protocol, source_port, target_port }
 }
 
 fn text(arguments: &[Value], number: usize) -> String {

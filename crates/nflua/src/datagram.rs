@@ -1,57 +1,27 @@
 //! Datagrams of UDP: answers to them, and others in their places; and packets whose checksums are not complete yet.
 
-use etherparse::{
-    IpNumber, Ipv4Header, Ipv6Header, NetSlice, PacketBuilder, SlicedPacket, TransportSlice, UdpHeader,
-};
+use crate::headers::{Headers, Ip, Transport};
+use etherparse::{IpNumber, NetSlice, SlicedPacket, TransportSlice, UdpHeader};
 
-/// How far answers go.
-const HOPS: u8 = 64;
-
-/// A datagram that answers one, with these bytes. `None` where it is no whole datagram, or cannot be answered.
-pub fn reply(packet: &[u8], message: &[u8]) -> Option<Vec<u8>> {
-    let sliced = SlicedPacket::from_ip(packet).ok()?;
-    let Some(TransportSlice::Udp(udp)) = &sliced.transport else { return None };
-    let builder = match sliced.net.as_ref()? {
-        NetSlice::Ipv4(ip) if !ip.is_payload_fragmented() => {
-            let header = ip.header();
-            PacketBuilder::ipv4(header.destination(), header.source(), HOPS)
-        }
-        NetSlice::Ipv6(ip) if !ip.is_payload_fragmented() => {
-            let header = ip.header();
-            PacketBuilder::ipv6(header.destination(), header.source(), HOPS)
-        }
-        _ => return None,
-    };
-    let builder = builder.udp(udp.destination_port(), udp.source_port());
+/// A datagram that answers one of `length` bytes, which begins with `head`, with these bytes. `None` where it is none, or cannot be answered.
+pub fn reply(head: &[u8], length: usize, message: &[u8]) -> Option<Vec<u8>> {
+    let headers = Headers::read(head, length)?;
+    let Transport::Udp(udp) = &headers.transport else { return None };
+    let builder = headers.ip.back().udp(udp.destination_port, udp.source_port);
     let mut bytes = Vec::with_capacity(builder.size(message.len()));
     builder.write(&mut bytes, message).ok()?;
     Some(bytes)
 }
 
-/// The same datagram with another payload, and without options. `None` where it is no whole datagram, or too long.
-pub fn with_payload(packet: &[u8], payload: &[u8]) -> Option<Vec<u8>> {
-    let sliced = SlicedPacket::from_ip(packet).ok()?;
-    let Some(TransportSlice::Udp(slice)) = &sliced.transport else { return None };
-    let length = UdpHeader::LEN + payload.len();
-    let (from, to) = (slice.source_port(), slice.destination_port());
-    let mut bytes = Vec::new();
-    let udp = match sliced.net.as_ref()? {
-        NetSlice::Ipv4(ip) if !ip.is_payload_fragmented() => {
-            let mut header: Ipv4Header = ip.header().to_header();
-            header.options = Default::default();
-            header.set_payload_len(length).ok()?;
-            header.header_checksum = header.calc_header_checksum();
-            header.write(&mut bytes).ok()?;
-            UdpHeader::with_ipv4_checksum(from, to, &header, payload).ok()?
-        }
-        NetSlice::Ipv6(ip) if !ip.is_payload_fragmented() => {
-            let mut header: Ipv6Header = ip.header().to_header();
-            header.next_header = IpNumber::UDP;
-            header.set_payload_length(length).ok()?;
-            header.write(&mut bytes).ok()?;
-            UdpHeader::with_ipv6_checksum(from, to, &header, payload).ok()?
-        }
-        _ => return None,
+/// The same datagram with another payload, and without options. `None` where it is none, or too long.
+pub fn with_payload(head: &[u8], length: usize, payload: &[u8]) -> Option<Vec<u8>> {
+    let headers = Headers::read(head, length)?;
+    let Transport::Udp(udp) = headers.transport else { return None };
+    let (ip, mut bytes) = headers.ip.around(IpNumber::UDP, UdpHeader::LEN + payload.len())?;
+    let (from, to) = (udp.source_port, udp.destination_port);
+    let udp = match &ip {
+        Ip::V4(ip) => UdpHeader::with_ipv4_checksum(from, to, ip, payload).ok()?,
+        Ip::V6(ip) => UdpHeader::with_ipv6_checksum(from, to, ip, payload).ok()?,
     };
     udp.write(&mut bytes).ok()?;
     bytes.extend(payload);
@@ -103,17 +73,15 @@ fn checksum_of(packet: &[u8]) -> Option<(usize, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headers::tests::packets;
+    use etherparse::PacketBuilder;
 
     fn datagrams() -> [Vec<u8>; 2] {
-        let of = |builder: etherparse::PacketBuilderStep<etherparse::IpHeaders>| {
+        packets(|builder| {
             let mut bytes = Vec::new();
             builder.udp(4000, 53).write(&mut bytes, b"hello").unwrap();
             bytes
-        };
-        [
-            of(PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 9)),
-            of(PacketBuilder::ipv6([1; 16], [2; 16], 9)),
-        ]
+        })
     }
 
     /// Ports and payload; the checksum is right.
@@ -128,7 +96,7 @@ mod tests {
     #[test]
     fn an_answer_goes_back() {
         for datagram in datagrams() {
-            assert_eq!(read(&reply(&datagram, b"no").unwrap()), (53, 4000, b"no".to_vec()));
+            assert_eq!(read(&reply(&datagram, datagram.len(), b"no").unwrap()), (53, 4000, b"no".to_vec()));
         }
     }
 
@@ -136,10 +104,10 @@ mod tests {
     fn another_payload_has_right_lengths_and_checksums() {
         for datagram in datagrams() {
             for payload in [&b"a longer one"[..], b""] {
-                let changed = with_payload(&datagram, payload).unwrap();
+                let changed = with_payload(&datagram, datagram.len(), payload).unwrap();
                 assert_eq!(read(&changed), (4000, 53, payload.to_vec()));
             }
-            assert_eq!(with_payload(&datagram, &vec![0; 70_000]), None);
+            assert_eq!(with_payload(&datagram, datagram.len(), &vec![0; 70_000]), None);
         }
     }
 
@@ -161,8 +129,8 @@ mod tests {
     fn what_is_no_datagram_has_neither() {
         let whole = &datagrams()[0];
         for packet in [&whole[..20], b"", &[0x45; 20]] {
-            assert_eq!(reply(packet, b"x"), None);
-            assert_eq!(with_payload(packet, b"x"), None);
+            assert_eq!(reply(packet, packet.len(), b"x"), None);
+            assert_eq!(with_payload(packet, packet.len(), b"x"), None);
         }
     }
 }

@@ -10,6 +10,7 @@ mod datagram;
 mod error;
 mod functions;
 mod generation;
+mod headers;
 mod held;
 pub mod install;
 mod log;

@@ -37,14 +37,19 @@ fn add_packets(lua: &Lua, table: &Table, outside: &Outside) -> mlua::Result<()> 
     let sockets = Arc::clone(&outside.sockets);
     let reply = move |_: &Lua, (packet, message, is_tcp): (LuaString, LuaString, bool)| {
         let (packet, message) = (packet.as_bytes(), message.as_bytes());
-        Ok(if is_tcp { sockets.reply(&packet, &message) } else { sockets.reply_datagram(&packet, &message) })
+        let length = packet.len();
+        Ok(match is_tcp {
+            true => sockets.reply(&packet, length, &message),
+            false => sockets.reply_datagram(&packet, length, &message),
+        })
     };
     table.raw_set("reply", lua.create_function(reply)?)?;
     let sockets = Arc::clone(&outside.sockets);
     let forward = move |_: &Lua, packet: LuaString| Ok(sockets.forward(&packet.as_bytes()));
     table.raw_set("forward", lua.create_function(forward)?)?;
     let with_payload = |lua: &Lua, (packet, payload, is_tcp): (LuaString, LuaString, bool)| {
-        let changed = changed(&packet.as_bytes(), &payload.as_bytes(), is_tcp);
+        let (packet, payload) = (packet.as_bytes(), payload.as_bytes());
+        let changed = changed(&packet, packet.len(), &payload, is_tcp);
         changed.map(|bytes| lua.create_string(bytes)).transpose()
     };
     table.raw_set("with_payload", lua.create_function(with_payload)?)?;
@@ -57,9 +62,12 @@ fn add_packets(lua: &Lua, table: &Table, outside: &Outside) -> mlua::Result<()> 
     table.raw_set("answer", lua.create_function(answer)?)
 }
 
-/// The same packet with another payload.
-pub fn changed(packet: &[u8], payload: &[u8], is_tcp: bool) -> Option<Vec<u8>> {
-    if is_tcp { segment::with_payload(packet, payload) } else { datagram::with_payload(packet, payload) }
+/// The same packet, which has `length` bytes and begins with `head`, with another payload.
+pub fn changed(head: &[u8], length: usize, payload: &[u8], is_tcp: bool) -> Option<Vec<u8>> {
+    match is_tcp {
+        true => segment::with_payload(head, length, payload),
+        false => datagram::with_payload(head, length, payload),
+    }
 }
 
 fn add_connections(lua: &Lua, table: &Table) -> mlua::Result<()> {
@@ -70,7 +78,8 @@ fn add_connections(lua: &Lua, table: &Table) -> mlua::Result<()> {
     };
     table.raw_set("forget", lua.create_function(forget)?)?;
     let forget_of = |_: &Lua, packet: LuaString| {
-        connections::forget_of(&packet.as_bytes());
+        let packet = packet.as_bytes();
+        connections::forget_of(&packet, packet.len());
         Ok(())
     };
     table.raw_set("forget_of", lua.create_function(forget_of)?)

@@ -21,14 +21,14 @@ impl RawSockets {
         RawSockets { v4: open(AddressFamily::Inet).ok(), v6: open(AddressFamily::Inet6).ok() }
     }
 
-    /// Answers a segment of TCP with these bytes; says whether that was sent.
-    pub fn reply(&self, packet: &[u8], message: &[u8]) -> bool {
-        segment::reply(packet, message).is_some_and(|answer| self.send(&answer).is_ok())
+    /// Answers a segment of TCP, which has `length` bytes and begins with `head`, with these bytes; says whether that was sent.
+    pub fn reply(&self, head: &[u8], length: usize, message: &[u8]) -> bool {
+        segment::reply(head, length, message).is_some_and(|answer| self.send(&answer).is_ok())
     }
 
     /// The same of a datagram of UDP.
-    pub fn reply_datagram(&self, packet: &[u8], message: &[u8]) -> bool {
-        datagram::reply(packet, message).is_some_and(|answer| self.send(&answer).is_ok())
+    pub fn reply_datagram(&self, head: &[u8], length: usize, message: &[u8]) -> bool {
+        datagram::reply(head, length, message).is_some_and(|answer| self.send(&answer).is_ok())
     }
 
     /// Sends a packet on to where it is for; says whether that was sent.

@@ -76,11 +76,11 @@ fn agree(form: Option<Form>) {
 
 fn compare(socket: &Path) {
     let mut control = Client::control(socket).unwrap();
-    control.ask(&Request::Create { name: "st".into(), memory: 8 << 20 }).unwrap();
     let mut listeners = PORTS.map(|port| Client::data(socket, port).unwrap());
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut random = Random(0x6d6f_6f6e);
     for generation in [Generation::Of2019, Generation::Cujo] {
+        control.ask(&Request::Create { name: "st".into(), memory: 8 << 20 }).unwrap();
         add_rules(&mut control, generation);
         for _ in 0..FUNCTIONS {
             let code = random.function(generation);
@@ -98,8 +98,8 @@ fn compare(socket: &Path) {
             }
         }
         command("iptables", &["-F", "INPUT"]);
+        control.ask(&Request::Destroy { name: "st".into() }).unwrap();
     }
-    control.ask(&Request::Destroy { name: "st".into() }).unwrap();
 }
 
 /// A match, which finds nothing, and a target behind it, at the end of the loopback interface where packets have a link's header.
@@ -181,7 +181,7 @@ impl Random {
         let add = |value: String| format!("  said[#said + 1] = {value}\n");
         let numbers = [0; 4].map(|_| self.below(40));
         let [i, j, o, n] = numbers;
-        match self.below(8) {
+        match self.below(9) {
             0 => add("#pkt".into()),
             1 => {
                 let format = self.one(&[">I2", "<i4", "B", ">I2 B", "i8", ">i3", "=I4"]);
@@ -204,6 +204,9 @@ impl Random {
                 let found = add(format!("tostring(memory.find(mem, '{text}'))"));
                 format!("  do {made}\n{found}{}  end\n", add(format!("tostring((mem:get({n})))")))
             }
+            7 => add(self
+                .one(&["#pkt:frame()", "memory.unpack(pkt:frame(), '>I2', 13)", "pkt:frame():tostring()"])
+                .into()),
             _ => format!("  for i = 1, {} do said[#said + 1] = (pkt:unpack('B', i)) end\n", 1 + i % 9),
         }
     }

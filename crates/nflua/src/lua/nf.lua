@@ -10,9 +10,11 @@ local error, getmetatable, select, setmetatable, tostring, type =
 local format, sub, tointeger, event = lib.string.format, lib.string.sub, lib.math.tointeger, lib.event
 local clock = lib.require("linux").time
 
+-- Bytes of a packet, or for one, that an event can carry.
+local MOST <const> = 15000
 local SECOND <const>, MILLISECOND <const> = 1000000000, 1000000
--- Of TCP (RFC 9293).
-local TCP <const> = 6
+-- The number of TCP (RFC 9293), and bytes in which all headers are.
+local TCP <const>, HEAD <const> = 6, 256
 
 -- Arguments ---------------------------------------------------------------------------------------------------------
 
@@ -93,8 +95,16 @@ function methods.send(self, payload, protocol)
   if type(payload) == "number" then payload = tostring(payload) end
   local has_payload, is_tcp = type(payload) == "string", tointeger(protocol) == TCP
   if is_packet_time() then
-    event("\0forward", bytes, has_payload and payload or "", has_payload, is_tcp)
     self.bytes = false
+    if has_payload and #payload > MOST then
+      error("unable to set " .. (is_tcp and "tcp" or "udp") .. " payload", 2)
+    elseif has_payload then
+      event("\0changed", payload, sub(bytes, 1, HEAD), #bytes, is_tcp)
+    elseif #bytes > MOST then
+      error("unable to send packet", 2)
+    else
+      event("\0forward", bytes)
+    end
     return
   end
   if has_payload then
@@ -135,7 +145,12 @@ function nf.reply(protocol, message)
   end
   local bytes = tostring(context.object)
   if is_packet_time() then
-    if is_tcp then event("\0reply", bytes, message) else event("\0datagram", bytes, message) end
+    if #message > MOST then error("couldn't reply a packet", 2) end
+    if is_tcp then
+      event("\0reply", message, sub(bytes, 1, HEAD), #bytes)
+    else
+      event("\0datagram", message, sub(bytes, 1, HEAD), #bytes)
+    end
   elseif not native.reply(bytes, message, is_tcp) then
     error("couldn't reply a packet", 2)
   end
@@ -220,7 +235,7 @@ function nf.delete_conntrack(...)
   local context = present()
   if select("#", ...) == 0 then
     local bytes = tostring(context.object)
-    if is_packet_time() then event("\0forget", bytes) else native.forget_of(bytes) end
+    if is_packet_time() then event("\0forget", sub(bytes, 1, HEAD), #bytes) else native.forget_of(bytes) end
     return
   end
   local family, protocol, source, source_port, target, target_port = ...

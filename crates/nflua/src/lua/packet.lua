@@ -17,6 +17,9 @@ local le16toh, le32toh, le64toh = byteorder.le16toh, byteorder.le32toh, byteorde
 local ntoh16, ntoh32, ntoh64 = byteorder.ntoh16, byteorder.ntoh32, byteorder.ntoh64
 local event = lib.event
 
+-- Bytes in which all headers are.
+local HEAD <const> = 256
+
 local methods = {}
 local kind = {}
 local class = { __index = methods, __name = "luapacket", __metatable = kind }
@@ -249,7 +252,8 @@ function methods.tcpreply(self, message)
     error("bad argument #1 to 'tcpreply' (string expected, got " .. type(message) .. ")", 2)
   end
   if is_packet_time() then
-    event("\0reply", text_of(self), message)
+    local text = text_of(self)
+    event("\0reply", message, sub(text, 1, HEAD), #text)
     return true
   end
   if native.reply(text_of(self), message, true) then return true end

@@ -237,14 +237,23 @@ impl Thread {
                     // Who is not there any more gets nothing.
                     let _ = self.outside.ports.send(*port as u32, &self.name, bytes);
                 }
-                (b"\0reply", [Datum::Text(packet), Datum::Text(message)]) => {
-                    self.outside.sockets.reply(packet, message);
+                (b"\0reply", [Datum::Text(message), Datum::Text(head), Datum::Integer(length)]) => {
+                    self.outside.sockets.reply(head, length_of(*length), message);
                 }
-                (b"\0datagram", [Datum::Text(packet), Datum::Text(message)]) => {
-                    self.outside.sockets.reply_datagram(packet, message);
+                (b"\0datagram", [Datum::Text(message), Datum::Text(head), Datum::Integer(length)]) => {
+                    self.outside.sockets.reply_datagram(head, length_of(*length), message);
                 }
-                (b"\0forward", values) => self.forward(values),
-                (b"\0forget", [Datum::Text(packet)]) => connections::forget_of(packet),
+                (b"\0forward", [Datum::Text(packet)]) => self.forward(Some(packet)),
+                (
+                    b"\0changed",
+                    [Datum::Text(payload), Datum::Text(head), Datum::Integer(length), Datum::Boolean(is_tcp)],
+                ) => {
+                    let changed = native::changed(head, length_of(*length), payload, *is_tcp);
+                    self.forward(changed.as_deref());
+                }
+                (b"\0forget", [Datum::Text(head), Datum::Integer(length)]) => {
+                    connections::forget_of(head, length_of(*length));
+                }
                 (name, values) => {
                     let log = self.log;
                     self.control.event(name, values, &mut |report| told(log, report));
@@ -253,16 +262,9 @@ impl Thread {
         }
     }
 
-    /// Sends a copy of a packet on, with another payload if there is one: the packet, that payload, whether it is one, and whether it is one of TCP.
-    fn forward(&self, values: &[Datum]) {
-        let [Datum::Text(packet), Datum::Text(payload), Datum::Boolean(has_payload), Datum::Boolean(is_tcp)] =
-            values
-        else {
-            return;
-        };
-        let changed =
-            if *has_payload { native::changed(packet, payload, *is_tcp) } else { Some(packet.clone()) };
-        if !changed.is_some_and(|packet| self.outside.sockets.forward(&packet)) {
+    /// Sends a copy of a packet on.
+    fn forward(&self, packet: Option<&[u8]>) {
+        if !packet.is_some_and(|packet| self.outside.sockets.forward(packet)) {
             self.log.failed("unable to send packet");
         }
     }
@@ -283,6 +285,11 @@ impl Thread {
 /// How long it is until then.
 fn left(due: Instant) -> Duration {
     due.saturating_duration_since(Instant::now())
+}
+
+/// What packet code says of how long a packet is.
+fn length_of(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(0)
 }
 
 fn told(log: Log, report: Report) {
