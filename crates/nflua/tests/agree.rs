@@ -4,10 +4,12 @@
 use moonhook_engine::{Form, Settings};
 use moonhook_nflua::protocol::Request;
 use moonhook_nflua::{Client, Generation, Log, Options, Question, run};
+use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +79,7 @@ fn agree(form: Option<Form>) {
 fn compare(socket: &Path) {
     let mut control = Client::control(socket).unwrap();
     let mut listeners = PORTS.map(|port| Client::data(socket, port).unwrap());
-    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let sender = sender();
     let mut random = Random(0x6d6f_6f6e);
     for generation in [Generation::Of2019, Generation::Cujo] {
         control.ask(&Request::Create { name: "st".into(), memory: 8 << 20 }).unwrap();
@@ -100,6 +102,24 @@ fn compare(socket: &Path) {
         command("iptables", &["-F", "INPUT"]);
         control.ask(&Request::Destroy { name: "st".into() }).unwrap();
     }
+}
+
+/// A socket whose datagrams have no checksum: matches would see it before it is complete.
+fn sender() -> UdpSocket {
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let one = 1i32;
+    // SAFETY: the option's value is read before the call returns, and is as long as is said.
+    let set = unsafe {
+        libc::setsockopt(
+            sender.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NO_CHECK,
+            (&raw const one).cast(),
+            size_of_val(&one) as libc::socklen_t,
+        )
+    };
+    assert_eq!(set, 0);
+    sender
 }
 
 /// A match, which finds nothing, and a target behind it, at the end of the loopback interface where packets have a link's header.
