@@ -186,3 +186,25 @@ impl Living {
         Ok(snapshot)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handlers_have_functions_of_their_own() {
+        let (mut living, loaded) = Living::begin("st", Path::new("."), &Options::default()).unwrap();
+        let lua = &loaded.lua;
+        let ForHandlers { keep, kept, link, object } = living.for_handlers(lua).unwrap();
+        assert_eq!(kept.call::<Value>(()).unwrap(), Value::Nil);
+        keep.call::<()>(7).unwrap();
+        assert_eq!(kept.call::<i64>(()).unwrap(), 7);
+        assert_eq!(link.call::<String>(()).unwrap(), "");
+        let check = "local object = ... \
+            local o, none = object(false, 'abc'), object(false, '') \
+            return #o, tostring(o), o.tcp == nil, o:segment(1):layout{ a = { 0, 8 } }.a, #none, none:layout{ a = { 0, 8 } }.a == nil";
+        let function = lua.load(check).into_function().unwrap();
+        let found: (i64, String, bool, i64, i64, bool) = function.call(object).unwrap();
+        assert_eq!(found, (3, "abc".into(), true, 0x62, 0, true));
+    }
+}

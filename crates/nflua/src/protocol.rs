@@ -80,7 +80,7 @@ impl Request {
                 b"match".into(),
                 state.clone().into(),
                 question.function.clone().into(),
-                text(usize::from(question.has_payload) * PAYLOAD | flag(question.generation)),
+                text((usize::from(question.has_payload) * PAYLOAD) | flag(question.generation)),
                 text(question.mask as usize),
             ],
             Request::Target { state, function, generation } => {

@@ -7,22 +7,17 @@ use crate::same::note_read;
 use crate::state::State;
 use crate::value::{ARGUMENT_SIZE, Abs, Object, Space, Str, Word};
 use moonhook_ir::words::{Branches, PathState, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Size, UnaryOp};
+use moonhook_ir::{CompareOp, Size, UnaryOp};
 use moonhook_library::own::Width;
-use moonhook_library::own::data::{
-    ACCESSES, Access, HANDLED, LINK, PEEKS, POKES, WRITABLE, access, of_object,
-};
+use moonhook_library::own::data::{ACCESSES, Access, HANDLED, PEEKS, POKES, WRITABLE, access, of_object};
 use moonhook_packet::protocols::payload_offset;
-use moonhook_packet::{Access as _, MAX_FRAME, Machine as _, READABLE};
+use moonhook_packet::{Access as _, MAX_FRAME, READABLE};
 
 pub const ROWS: &[Row] = &rows(ACCESSES, method);
 
 /// What objects of the module `data` ask of packets.
-pub const OF_OBJECTS: [&[Row]; 3] = [
-    &rows(PEEKS, peek),
-    &rows(POKES, poke),
-    &[row(WRITABLE, writable), row(HANDLED, handled), row(LINK, link)],
-];
+pub const OF_OBJECTS: [&[Row]; 3] =
+    [&rows(PEEKS, peek), &rows(POKES, poke), &[row(WRITABLE, writable), row(HANDLED, handled)]];
 
 fn method(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     match access(call.name) {
@@ -233,68 +228,6 @@ fn writable(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 /// Packet code is nowhere else.
 fn handled(context: &mut Context<'_>, _: &Call) -> Result<Vec<Arm>> {
     context.only(Abs::TRUE)
-}
-
-/// Bytes of Ethernet's header, and of the IP header behind it that are compared.
-const ETHERNET: i64 = 14;
-const COMPARED: i64 = 20;
-
-/// Where they are in memory, so that both are read by aligned words; and where the IP header is read to a second time.
-const LINK_AT: i64 = 2;
-const BEHIND_AT: i64 = LINK_AT + ETHERNET;
-const NETWORK_AT: i64 = 40;
-
-/// `BPF_HDR_START_MAC` and `BPF_HDR_START_NET` (include/uapi/linux/bpf.h).
-const FROM_LINK: i64 = 0;
-const FROM_NETWORK: i64 = 1;
-
-/// The header of the link: what stands in front of the IP header, where that is as long as Ethernet's. The kernel does not say how long it is, but the packet's first bytes
-/// stand behind it.
-fn link(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    if subject(context, call).is_none() {
-        return Ok(vec![]);
-    }
-    let Some(load) = context.target.hook.link_reader() else { return context.only(Abs::text("")) };
-    let program = context.program_context();
-    let memory = context.scratch((NETWORK_AT + COMPARED) as u32);
-    context.store(memory, 0, Size::B8, 0);
-    let mut others = Vec::new();
-    for (at, length, from) in
-        [(LINK_AT, ETHERNET + COMPARED, FROM_LINK), (NETWORK_AT, COMPARED, FROM_NETWORK)]
-    {
-        let to = context.add(memory, at);
-        let failed = context.helper(load, &[program, Word::Imm(0), to, Word::Imm(length), Word::Imm(from)]);
-        let failed = context.compare(CompareOp::Ne, failed, 0);
-        context.leave_if(failed, &mut others);
-    }
-    for (at, size) in [(0, Size::B8), (8, Size::B8), (16, Size::B4)] {
-        let behind = context.load(memory, (BEHIND_AT + at) as i16, size, false);
-        let first = context.load(memory, (NETWORK_AT + at) as i16, size, false);
-        let other = context.compare(CompareOp::Ne, behind, first);
-        context.leave_if(other, &mut others);
-    }
-    let mut arms = Vec::new();
-    if context.state.alive() {
-        let text = link_text(context, memory)?;
-        arms.extend(context.only(Abs::Str(text))?);
-    }
-    context.enter(others)?;
-    arms.extend(context.only(Abs::text(""))?);
-    Ok(arms)
-}
-
-/// The string of Ethernet's header in memory.
-fn link_text(context: &mut Context<'_>, memory: moonhook_ir::Value) -> Result<Str> {
-    let [first, last] = [0, 8].map(|at| context.load(memory, at, Size::B8, false));
-    let (low, high) = (context.shr(first, 8 * LINK_AT), context.shl(last, 64 - 8 * LINK_AT));
-    let first = context.binary(BinaryOp::Or, low, high);
-    let start = context.allocate(Word::Imm(16))?;
-    for (at, word) in [(0, first), (ETHERNET - 8, last)] {
-        let place = context.add(start, at);
-        let place = context.address(Space::Scratch, place, 8)?;
-        context.store(place.base, place.disp, Size::B8, word);
-    }
-    Ok(Str::Slice { space: Space::Scratch, start, length: Word::Imm(ETHERNET) })
 }
 
 /// The length that is the third argument, or all that follows the offset; goes on where so many bytes are there.

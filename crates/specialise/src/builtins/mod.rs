@@ -23,6 +23,7 @@ mod ip;
 mod ip_texts;
 mod kept;
 pub mod lengths;
+mod link;
 mod linux;
 mod mac;
 mod math;
@@ -76,6 +77,7 @@ const FAMILIES: &[&[Row]] = &[
     http::ROWS,
     ip::ROWS,
     kept::ROWS,
+    link::ROWS,
     linux::ROWS,
     mac::ROWS,
     math::ROWS,
