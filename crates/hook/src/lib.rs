@@ -178,6 +178,12 @@ impl Hook {
         if section == MATCH.section || section == SOCKET.section { SOCKET_FILTERS } else { section }
     }
 
+    /// The helper that reads a packet's bytes from the header of the link on, or from that of IP on (`bpf_skb_load_bytes_relative`), where packets begin with the latter and programs
+    /// have no addresses; it takes the context, the offset, the address, the length, and from which of the two on.
+    pub fn link_reader(&self) -> Option<u32> {
+        (self == &MATCH).then_some(68)
+    }
+
     /// Where its programs are if nobody says more: there is one such place for each interface, or for each script.
     pub fn place_by_itself(&self) -> Option<Place> {
         match self.layer {

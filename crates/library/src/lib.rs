@@ -114,6 +114,8 @@ pub fn find_called(name: &str) -> Option<&'static Function> {
         &own::bpf::SET,
         &own::eclat::CALL,
         &own::eclat::LOAD,
+        &own::kept::KEEP,
+        &own::kept::KEPT,
     ]);
     let iterators = iterators.chain(&own::data::OF_OBJECTS);
     find(name).or_else(|| iterators.into_iter().find(|function| function.name == name))

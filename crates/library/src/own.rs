@@ -10,6 +10,7 @@ pub mod flow;
 pub mod globals;
 pub mod http;
 mod ip;
+pub mod kept;
 mod linux;
 mod mac;
 mod matches;

@@ -86,7 +86,9 @@ impl Freezer<'_> {
                 }
                 Pending::Cell(id, name) => {
                     let value: Value = self.known.by_value.raw_get(place(id.0)).map_err(state_error)?;
-                    let value = self.value(&value, || Some(name)).map_err(state_error)?;
+                    // Variables of Moonhook's own Lua have none.
+                    let named = || Some(name).filter(|name| !name.is_empty());
+                    let value = self.value(&value, named).map_err(state_error)?;
                     self.known.snapshot.cells[id.index()].value = value;
                 }
                 Pending::Table(id) => {

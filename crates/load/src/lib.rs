@@ -63,7 +63,7 @@ pub use crate::freeze::Base;
 pub use crate::functions::{OVER, raising, userdata_name};
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
-pub use crate::living::Living;
+pub use crate::living::{ForHandlers, Living};
 pub use crate::lunatik::{At, EMPTY_TEXTS_OUTSIDE, Need, Queued, QueuedPlace, put_empty_texts_outside};
 pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::constants::fill as constants;

@@ -8,6 +8,8 @@ use std::rc::Rc;
 
 use mlua::{Function, Lua, Table, Value};
 use moonhook_hook::{Point, XDP};
+use moonhook_library::own::data::LINK;
+use moonhook_library::own::kept::{KEEP, KEPT};
 use moonhook_snapshot::{Owners, Snapshot};
 
 use crate::error::LoadError;
@@ -23,6 +25,21 @@ use crate::{Loaded, Options, Script, freeze, sandbox, state_error};
 
 /// Texts that are kept for messages about their lines: those that were executed last.
 const TEXTS: usize = 1000;
+
+/// What they do outside of packet code: a value is kept until another one is, and no link has a header.
+const FOR_HANDLERS: &str = "local kept return function(value) kept = value end, function() return kept end, function() return '' end";
+
+/// What handlers have that are made of Moonhook's own Lua.
+pub struct ForHandlers {
+    /// Keeps a value until the handler's call ends: what functions read that the script calls ([`moonhook_library::own::kept`]).
+    pub keep: Function,
+    /// Gives it.
+    pub kept: Function,
+    /// The link's header of a packet, as a string ([`LINK`]).
+    pub link: Function,
+    /// Makes an object of the module `data`, with fields of layouts only: of a packet, or of the bytes of a string if the first argument is false.
+    pub object: Function,
+}
 
 /// What a state knows beside [`Loaded`].
 pub struct Living {
@@ -93,6 +110,20 @@ impl Living {
         without_lines(lua, text)
     }
 
+    /// Functions for handlers that are made of Moonhook's own Lua.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn for_handlers(&mut self, lua: &Lua) -> mlua::Result<ForHandlers> {
+        let (keep, kept, link): (Function, Function, Function) = self.own(lua, FOR_HANDLERS)?.call(())?;
+        for (name, function) in [(KEEP.name, &keep), (KEPT.name, &kept), (LINK, &link)] {
+            self.names.add_function(name, function.clone());
+        }
+        let require: Function = self.globals.get("require")?;
+        require.call::<()>("data")?;
+        Ok(ForHandlers { keep, kept, link, object: crate::modules::data::plain(lua)? })
+    }
+
     /// A text's function, with the state's global variables. Messages call it by `title`, which is followed by `#` and a number where one has been executed
     /// that is called so.
     ///
@@ -153,5 +184,27 @@ impl Living {
         self.registry.chains.put(&mut snapshot);
         snapshot.contents.extend(self.registry.object_maps.contents());
         Ok(snapshot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handlers_have_functions_of_their_own() {
+        let (mut living, loaded) = Living::begin("st", Path::new("."), &Options::default()).unwrap();
+        let lua = &loaded.lua;
+        let ForHandlers { keep, kept, link, object } = living.for_handlers(lua).unwrap();
+        assert_eq!(kept.call::<Value>(()).unwrap(), Value::Nil);
+        keep.call::<()>(7).unwrap();
+        assert_eq!(kept.call::<i64>(()).unwrap(), 7);
+        assert_eq!(link.call::<String>(()).unwrap(), "");
+        let check = "local object = ... \
+            local o, none = object(false, 'abc'), object(false, '') \
+            return #o, tostring(o), o.tcp == nil, o:segment(1):layout{ a = { 0, 8 } }.a, #none, none:layout{ a = { 0, 8 } }.a == nil";
+        let function = lua.load(check).into_function().unwrap();
+        let found: (i64, String, bool, i64, i64, bool) = function.call(object).unwrap();
+        assert_eq!(found, (3, "abc".into(), true, 0x62, 0, true));
     }
 }

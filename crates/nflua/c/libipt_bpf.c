@@ -25,9 +25,9 @@ static int is_lua(const struct xt_entry_match *rule, struct words *words)
 	if (!get_words((const struct xt_bpf_info_v1 *)rule->data, words))
 		return 0;
 #if GENERATION == GENERATION_2019
-	return words->mask == 0;
+	return words->mask == 0 && !(words->flags & FLAG_OBJECTS);
 #else
-	return strcmp(words->state, ONLY_STATE) == 0;
+	return words->flags & FLAG_OBJECTS && strcmp(words->state, ONLY_STATE) == 0;
 #endif
 }
 

@@ -72,6 +72,7 @@ static void check(struct xt_fcheck_call *call)
 	put_field(&question, "target");
 	put_field(&question, wanted->state);
 	put_field(&question, wanted->function);
+	put_field(&question, GENERATION == GENERATION_2019 ? "0" : "2");
 	if (!daemon_number(ask(&question, &answer), UINT16_MAX, &queue))
 		xtables_error(OTHER_PROBLEM, PLUGIN ": the daemon's answer is not understood");
 	rule->queuenum = (__u16)queue;

@@ -111,6 +111,7 @@ static void check(struct xt_fcheck_call *call)
 		xtables_error(PARAMETER_PROBLEM, "'--function' is mandatory");
 #else
 	strcpy(wanted->state, ONLY_STATE);
+	wanted->flags |= FLAG_OBJECTS;
 #endif
 	path = program_of(wanted, &answer);
 	if (strlen(path) >= sizeof rule->path)

@@ -10,8 +10,8 @@
 #include <linux/netfilter/xt_bpf.h>
 #include <stdint.h>
 
-/* In the question, too. */
-enum { FLAG_TCP_PAYLOAD = 1 };
+/* In the question, too: only TCP packets with payload; the function gets the frame and the packet as objects, as CUJO's does. */
+enum { FLAG_TCP_PAYLOAD = 1, FLAG_OBJECTS = 2 };
 
 /* What a rule's options say. */
 struct words {

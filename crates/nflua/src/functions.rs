@@ -1,17 +1,29 @@
 //! What states have beside Lua's library: the functions in Lua that matches and targets are made by, and what the process does for them.
 
+use crate::Generation;
 use crate::held::Held;
+use crate::native;
 use crate::ports::Ports;
+use crate::question::Question;
 use crate::raw::RawSockets;
-use crate::segment;
-use mlua::{AnyUserData, Function, Lua, LuaString, MultiValue, Table, Value};
-use moonhook_load::Living;
+use mlua::{AnyUserData, Function, Lua, Table};
+use moonhook_load::{ForHandlers, Living};
 use moonhook_snapshot::{Snapshot, Value as Frozen};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Formats of `unpack` that are prepared for, in bytes at most.
 const LONGEST_FORMAT: usize = 64;
+
+/// Makes the table of the match bits that are set, which states and packet code have in common, in one by which it has that name.
+const BITS: &str =
+    "local lib = ... return { match_bits = lib.map{ key = 'int', value = 'boolean', capacity = 32 } }";
+
+/// Puts a module of that name where NFLua has it, and its own where they can be asked for by name.
+const PRELOADED: &str = "local lib, nf = ... lib.nf, lib.data = nf, lib.require('data') \
+    for _, name in lib.ipairs { 'nf', 'timer' } do lib.package.loaded[name] = lib[name] end";
 
 /// What a state's functions use of the process.
 #[derive(Clone)]
@@ -23,16 +35,22 @@ pub struct Outside {
     pub ahead: i64,
 }
 
+/// Bytes that a message has at most: of a state's, and of one for it.
+const LONGEST: usize = crate::protocol::DATA;
+
 /// Functions of a state, in Lua.
 pub struct Functions {
     make_match: Function,
     waiting: Function,
     pub decide: Function,
+    pub decide_by_objects: Function,
+    decided: Function,
     end_of: Function,
     plan: Function,
     timers: Function,
     set_packet_time: Function,
     miss: Function,
+    spent: Rc<Cell<Duration>>,
 }
 
 impl Functions {
@@ -40,7 +58,8 @@ impl Functions {
     ///
     /// # Errors
     /// There is no memory.
-    pub fn open(lua: &Lua, living: &Living, name: &str, outside: &Outside) -> mlua::Result<Functions> {
+    pub fn open(lua: &Lua, living: &mut Living, name: &str, outside: &Outside) -> mlua::Result<Functions> {
+        let ForHandlers { keep, kept, link, object } = living.for_handlers(lua)?;
         let globals = living.globals();
         let own = |text| living.own(lua, text);
         let (is_packet_time, set_packet_time): (Function, Function) =
@@ -48,32 +67,41 @@ impl Functions {
         let (memory, bytes_of, position): (Table, Function, Function) =
             own(include_str!("lua/memory.lua"))?.call(globals)?;
         globals.raw_set("memory", &memory)?;
-        let native = native(lua, name, outside)?;
-        let made: Table = own(include_str!("lua/packet.lua"))?.call((
-            globals,
-            &native,
-            &is_packet_time,
-            memory,
-            &bytes_of,
-            position,
-        ))?;
+        let spent = Rc::<Cell<Duration>>::default();
+        let native = native::open(lua, name, outside, &spent)?;
+        let packets = own(include_str!("lua/packet.lua"))?;
+        let packets: Table =
+            packets.call((globals, &native, &is_packet_time, memory, &bytes_of, position, &link))?;
         let system = own(include_str!("lua/system.lua"))?;
-        let timers = system.call((globals, native, is_packet_time, bytes_of, outside.ahead))?;
+        let timers = system.call((globals, &native, &is_packet_time, bytes_of, outside.ahead, LONGEST))?;
+        let bits = own(BITS)?.call::<Table>(globals)?;
+        let rules = own(include_str!("lua/rules.lua"))?;
+        let rules: Table = rules.call((globals, &packets, keep, object, link, &bits))?;
+        let connid: Function = packets.get("connid")?;
+        let nf = own(include_str!("lua/nf.lua"))?;
+        let nf: Table =
+            nf.call((globals, native, is_packet_time, kept, connid, bits, outside.ahead, LONGEST))?;
+        own(PRELOADED)?.call::<()>((globals, nf))?;
         Ok(Functions {
-            make_match: made.get("match")?,
-            waiting: made.get("waiting")?,
-            decide: made.get("decide")?,
-            end_of: made.get("end_of")?,
-            plan: made.get("plan")?,
+            make_match: rules.get("match")?,
+            waiting: packets.get("waiting")?,
+            decide: rules.get("decide")?,
+            decide_by_objects: rules.get("decide_by_objects")?,
+            decided: rules.get("decided")?,
+            end_of: packets.get("end_of")?,
+            plan: packets.get("plan")?,
             miss: own("return false")?,
             timers,
             set_packet_time,
+            spent,
         })
     }
 
     /// A handler of packets that a rule asks about.
-    pub fn handler(&self, function: &str, has_payload: bool) -> mlua::Result<Function> {
-        self.make_match.call((function, has_payload))
+    pub fn handler(&self, question: &Question) -> mlua::Result<Function> {
+        let Question { function, generation, has_payload, mask } = question;
+        let gets_objects = *generation == Generation::Cujo;
+        self.make_match.call((function.as_str(), gets_objects, *has_payload, *mask))
     }
 
     /// Prepares for the formats of `unpack` among the strings of a snapshot; says whether there were new ones.
@@ -118,6 +146,16 @@ impl Functions {
         self.end_of.call((packet, is_stolen))
     }
 
+    /// Nothing is decided any more.
+    pub fn decided(&self) -> mlua::Result<()> {
+        self.decided.call(())
+    }
+
+    /// Functions of the state have been at work for so long.
+    pub fn note_time(&self, time: Duration) {
+        self.spent.set(self.spent.get().saturating_add(time));
+    }
+
     /// Timers that have not gone off.
     pub fn timers(&self) -> usize {
         self.timers.call(()).unwrap_or(0)
@@ -130,52 +168,4 @@ impl Functions {
         self.set_packet_time.call::<()>(false)?;
         Ok(result)
     }
-}
-
-/// What functions in Lua call. None of these raises an error but for want of memory.
-fn native(lua: &Lua, name: &str, outside: &Outside) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    let sockets = Arc::clone(&outside.sockets);
-    let reply = move |_: &Lua, (packet, message): (LuaString, LuaString)| {
-        Ok(sockets.reply(&packet.as_bytes(), &message.as_bytes()))
-    };
-    table.raw_set("reply", lua.create_function(reply)?)?;
-    let (ports, state) = (Arc::clone(&outside.ports), Rc::<str>::from(name));
-    let send = move |_: &Lua, (port, bytes): (i64, LuaString)| {
-        // Ports are 32 bits; negative numbers are those with the highest one.
-        let sent = ports.send(port as u32, &state, &bytes.as_bytes());
-        Ok(sent.map_or_else(|errno| -(errno as i32), |()| 0))
-    };
-    table.raw_set("send", lua.create_function(send)?)?;
-    let with_payload = |lua: &Lua, (packet, payload): (LuaString, LuaString)| {
-        let changed = segment::with_payload(&packet.as_bytes(), &payload.as_bytes());
-        changed.map(|bytes| lua.create_string(bytes)).transpose()
-    };
-    table.raw_set("with_payload", lua.create_function(with_payload)?)?;
-    let answer = |_: &Lua, (held, verdict, bytes): (AnyUserData, LuaString, Option<LuaString>)| {
-        let mut held = held.borrow_mut::<Held>()?;
-        let is_accepted = verdict.as_bytes() == b"accept";
-        held.answer(u32::from(is_accepted), bytes.as_ref().map(|bytes| bytes.as_bytes()).as_deref());
-        Ok(())
-    };
-    table.raw_set("answer", lua.create_function(answer)?)?;
-    table.raw_set("traffic", lua.create_function(traffic)?)?;
-    Ok(table)
-}
-
-/// 0 where there is no such connection, 1 where it has no counters, or 2 and packets and bytes of both directions; or what is wrong with which argument.
-fn traffic(lua: &Lua, arguments: MultiValue) -> mlua::Result<MultiValue> {
-    let found = crate::connections::traffic(arguments.into_iter().collect::<Vec<Value>>().as_slice());
-    let values = match found {
-        Ok(Some(Some(counters))) => {
-            let counters = counters.map(|number| Value::Integer(number as i64));
-            [Value::Integer(2)].into_iter().chain(counters).collect()
-        }
-        Ok(Some(None)) => MultiValue::from_iter([Value::Integer(1)]),
-        Ok(None) => MultiValue::from_iter([Value::Integer(0)]),
-        Err((number, problem)) => {
-            MultiValue::from_iter([Value::String(lua.create_string(problem)?), Value::Integer(number)])
-        }
-    };
-    Ok(values)
 }

@@ -8,9 +8,9 @@ mod error;
 mod folders;
 mod parts;
 
+pub use crate::Generation;
 pub use error::PluginError;
 pub use folders::{Lua, Wanted};
-pub use parts::Generation;
 
 use compiler::Compiler;
 use folders::Target;

@@ -6,14 +6,19 @@
 
 mod client;
 mod connections;
+mod datagram;
 mod error;
 mod functions;
+mod generation;
+mod headers;
 mod held;
 pub mod install;
 mod log;
 mod matches;
+mod native;
 mod ports;
 pub mod protocol;
+mod question;
 mod raw;
 mod segment;
 mod server;
@@ -23,6 +28,8 @@ mod targets;
 
 pub use client::{Client, Listed};
 pub use error::NfluaError;
+pub use generation::Generation;
 pub use log::Log;
+pub use question::Question;
 pub use server::{Options, run};
 pub use socket::path as socket_path;

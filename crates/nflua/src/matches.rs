@@ -3,11 +3,12 @@
 use crate::NfluaError;
 use crate::functions::Functions;
 use crate::log::Log;
+use crate::question::Question;
 use crate::state::{Order, Orders};
 use mlua::Function;
 use moonhook_control::{Connection, Control};
 use moonhook_engine::{Kernel, Settings};
-use moonhook_hook::{MATCH, Place, Point};
+use moonhook_hook::Point;
 use moonhook_install::{InstallError, Link, LogDetail, RequestedMode, Site, Target};
 use moonhook_load::Living;
 use nix::errno::Errno;
@@ -40,8 +41,7 @@ pub struct Matches {
 
 /// What rules ask.
 struct Match {
-    function: String,
-    has_payload: bool,
+    question: Question,
     link: Link,
 }
 
@@ -65,27 +65,35 @@ pub struct Sources<'a> {
     pub functions: &'a Functions,
 }
 
+impl Sources<'_> {
+    /// A problem with a function that a rule asks for: one of the library has no line in a script.
+    fn about(&self, function: &str, problem: String) -> String {
+        let found = self.living.globals().raw_get::<Option<Function>>(function).ok().flatten();
+        if found.is_none_or(|found| found.info().what != "C") {
+            return problem;
+        }
+        let text = problem.split_once(": ").map_or(problem.as_str(), |(_, text)| text);
+        format!(
+            "the rule asks for a function of the library, `{function}`, and not for one of a script: {text}"
+        )
+    }
+}
+
 impl Matches {
     /// None yet; their files will be in `folder`.
     pub fn new(folder: PathBuf, settings: Settings, orders: Orders, log: Log) -> Matches {
         Matches { folder, settings, orders, log, all: Vec::new(), running: None, retired: Vec::new() }
     }
 
-    /// The file of the program that asks a function.
+    /// The file of the program that asks a question.
     ///
     /// # Errors
     /// `Refused` where the function cannot be a program, or the kernel does not take it.
-    pub fn path(
-        &mut self,
-        function: &str,
-        has_payload: bool,
-        sources: &mut Sources<'_>,
-    ) -> Result<PathBuf, NfluaError> {
-        let is_it = |known: &&Match| known.function == function && known.has_payload == has_payload;
-        if let Some(known) = self.all.iter().find(is_it) {
+    pub fn path(&mut self, question: &Question, sources: &mut Sources<'_>) -> Result<PathBuf, NfluaError> {
+        if let Some(known) = self.all.iter().find(|known| known.question == *question) {
             return path_of(&known.link);
         }
-        let wanted = point(function, has_payload);
+        let wanted = question.point();
         let mut points: Vec<Point> = self.all.iter().map(Match::point).collect();
         points.push(wanted.clone());
         let made = self.make(&points, sources).and_then(|kernel| {
@@ -99,11 +107,11 @@ impl Matches {
                 if let Err(problem) = self.renew(sources) {
                     self.log.failed(&problem);
                 }
-                return Err(NfluaError::refused(Errno::EINVAL, problem));
+                return Err(NfluaError::refused(Errno::EINVAL, sources.about(&question.function, problem)));
             }
         };
         let path = path_of(&link)?;
-        self.all.push(Match::of(link));
+        self.all.extend(Match::of(link));
         self.replace(kernel);
         Ok(path)
     }
@@ -114,17 +122,19 @@ impl Matches {
     /// Why they do not.
     pub fn adopt(&mut self, sources: &mut Sources<'_>) -> Result<Vec<String>, String> {
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let points: Vec<Point> = files.filter_map(|file| left(&file.file_name().to_string_lossy())).collect();
+        let points: Vec<Point> = files
+            .filter_map(|file| Some(Question::left(&file.file_name().to_string_lossy())?.point()))
+            .collect();
         if points.is_empty() {
             return Ok(Vec::new());
         }
         let kernel = self.make(&points, sources)?;
         for point in &points {
             let link = self.attach(&kernel, point).map_err(|error| error.diagnostic().line())?;
-            self.all.push(Match::of(link));
+            self.all.extend(Match::of(link));
         }
         self.replace(kernel);
-        Ok(self.all.iter().map(|known| known.function.clone()).collect())
+        Ok(self.all.iter().map(|known| known.question.function.clone()).collect())
     }
 
     /// Makes all programs anew, of what the state is now.
@@ -150,8 +160,7 @@ impl Matches {
 
     fn make(&self, points: &[Point], sources: &mut Sources<'_>) -> Result<Kernel, String> {
         self.make_of(points, sources, |functions, point| {
-            let (function, has_payload) = asked(point);
-            functions.handler(&function, has_payload)
+            Question::of(point).map_or_else(|| Ok(functions.miss()), |question| functions.handler(&question))
         })
     }
 
@@ -227,7 +236,7 @@ impl Matches {
         let links = std::mem::take(&mut self.all).into_iter().map(|known| known.link).collect();
         // What cannot be found out may be a rule.
         let left = Link::detach_unruled(links).unwrap_or_else(|(links, _)| links);
-        self.all.extend(left.into_iter().map(Match::of));
+        self.all.extend(left.into_iter().filter_map(Match::of));
         self.all.is_empty()
     }
 
@@ -241,9 +250,9 @@ impl Matches {
 }
 
 impl Match {
-    fn of(link: Link) -> Match {
-        let (function, has_payload) = asked(link.point());
-        Match { function, has_payload, link }
+    /// All links are of questions' points.
+    fn of(link: Link) -> Option<Match> {
+        Some(Match { question: Question::of(link.point())?, link })
     }
 
     fn point(&self) -> Point {
@@ -274,72 +283,9 @@ impl Running {
     }
 }
 
-/// Where the program of a function is; the name says both of what it asks.
-fn point(function: &str, has_payload: bool) -> Point {
-    let payload = if has_payload { "payload" } else { "all" };
-    Point::at(&MATCH, Place::File(format!("{payload}-{}", encoded(function)).into()))
-}
-
-/// The point of a file that an earlier process has left.
-fn left(file: &str) -> Option<Point> {
-    let name = file.strip_prefix(MATCH.name)?.strip_prefix('-')?;
-    let point = Point::at(&MATCH, Place::File(name.into()));
-    let (function, has_payload) = asked(&point);
-    (point == self::point(&function, has_payload)).then_some(point)
-}
-
-/// The function of a point, and whether it is asked about payloads only.
-fn asked(point: &Point) -> (String, bool) {
-    let Place::File(name) = &point.place else { return Default::default() };
-    let (payload, function) = name.split_once('-').unwrap_or_default();
-    (decoded(function), payload == "payload")
-}
-
 fn path_of(link: &Link) -> Result<PathBuf, NfluaError> {
     match link.site() {
         Site::File(path) => Ok(path.clone()),
         _ => Err(NfluaError::refused(Errno::EINVAL, "the program has no file")),
-    }
-}
-
-/// A name as part of a file's: letters, digits and `_` as they are, other bytes as `%` and two hexadecimal digits.
-pub fn encoded(name: &str) -> String {
-    let part = |byte: u8| match byte {
-        b'_' => "_".to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02x}"),
-    };
-    name.bytes().map(part).collect()
-}
-
-/// The name that [`encoded`] has made that of.
-pub fn decoded(name: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = name;
-    while let Some(first) = rest.bytes().next() {
-        let number = rest.get(1..3).filter(|_| first == b'%');
-        match number.and_then(|number| u8::from_str_radix(number, 16).ok()) {
-            Some(byte) => (bytes.push(byte), rest = &rest[3..]).1,
-            None => (bytes.push(first), rest = &rest[1..]).1,
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_functions_become_names_of_files() {
-        for (name, file) in
-            [("f", "f"), ("a.b/c", "a%2eb%2fc"), ("100%", "100%25"), ("ä", "%c3%a4"), ("", "")]
-        {
-            assert_eq!(encoded(name), file);
-            assert_eq!(decoded(file), name);
-            assert_eq!(asked(&point(name, true)), (name.to_string(), true));
-            assert_eq!(left(&format!("match-all-{file}")), Some(point(name, false)));
-            assert_eq!(left(&format!("match-all-{file}~")), None);
-        }
     }
 }

@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `control`, port (0: any) | `ok`, port; then requests of [`Request`]'s first five |
 //! | `data`, port (0: any) | `ok`, port; then state, bytes, in both directions and without answers |
-//! | `match`, state, function, flags (1: packets with a payload of TCP), mask | `ok`, path of a pinned program |
-//! | `target`, state, function | `ok`, number of a queue |
+//! | `match`, state, function, flags (1: packets with a payload of TCP; 2: the function is called as CUJO's generation does), mask | `ok`, path of a pinned program |
+//! | `target`, state, function, flags (2 as above) | `ok`, number of a queue |
 //!
 //! Instead of `ok` there is `error`, errno, text. Numbers are decimal.
 
-use crate::NfluaError;
+use crate::{Generation, NfluaError, Question};
 use nix::errno::Errno;
 
 /// Longest names, in bytes (NFLua: `NFLUA_NAME_MAXSIZE`, `NFLUA_SCRIPTNAME_MAXSIZE`, with a NUL behind them).
@@ -27,6 +27,10 @@ pub const LONGEST: usize = 1 << 17;
 
 /// Ports that are given have this bit, others do not.
 pub const GIVEN: u32 = 1 << 31;
+
+/// Flags of what rules ask.
+const PAYLOAD: usize = 1;
+const CUJO: usize = 2;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,9 +50,9 @@ pub enum Request {
     /// `data`, port.
     Data { port: u32 },
     /// `match`, …
-    Match { state: String, function: String, has_payload: bool, mask: u32 },
+    Match { state: String, question: Question },
     /// `target`, …
-    Target { state: String, function: String },
+    Target { state: String, function: String, generation: Generation },
 }
 
 impl Request {
@@ -72,15 +76,16 @@ impl Request {
             Request::Stop => vec![b"stop".into()],
             Request::Control { port } => vec![b"control".into(), text(*port as usize)],
             Request::Data { port } => vec![b"data".into(), text(*port as usize)],
-            Request::Match { state, function, has_payload, mask } => vec![
+            Request::Match { state, question } => vec![
                 b"match".into(),
                 state.clone().into(),
-                function.clone().into(),
-                text((*has_payload).into()),
-                text(*mask as usize),
+                question.function.clone().into(),
+                text((usize::from(question.has_payload) * PAYLOAD) | flag(question.generation)),
+                text(question.mask as usize),
             ],
-            Request::Target { state, function } => {
-                vec![b"target".into(), state.clone().into(), function.clone().into()]
+            Request::Target { state, function, generation } => {
+                let flags = text(flag(*generation));
+                vec![b"target".into(), state.clone().into(), function.clone().into(), flags]
             }
         };
         fields.join(&0)
@@ -106,16 +111,28 @@ fn parse(message: &[u8]) -> Option<Request> {
         (b"data", [port]) => Request::Data { port: u32::try_from(number(port)?).ok()? },
         (b"match", [state, function, flags, mask]) => Request::Match {
             state: named(state)?,
-            function: text(function).filter(|function| function.len() <= NAME)?,
-            has_payload: number(flags)? & 1 != 0,
-            mask: u32::try_from(number(mask)?).ok()?,
+            question: Question {
+                function: text(function).filter(|function| function.len() <= NAME)?,
+                generation: generation(number(flags)?),
+                has_payload: number(flags)? & PAYLOAD != 0,
+                mask: u32::try_from(number(mask)?).ok()?,
+            },
         },
-        (b"target", [state, function]) => Request::Target {
+        (b"target", [state, function, flags]) => Request::Target {
             state: named(state)?,
             function: text(function).filter(|function| function.len() <= NAME)?,
+            generation: generation(number(flags)?),
         },
         _ => return None,
     })
+}
+
+fn flag(generation: Generation) -> usize {
+    if generation == Generation::Cujo { CUJO } else { 0 }
+}
+
+fn generation(flags: usize) -> Generation {
+    if flags & CUJO == 0 { Generation::Of2019 } else { Generation::Cujo }
 }
 
 /// The first field, and what is behind it, if there is more.
@@ -177,6 +194,10 @@ mod tests {
     #[test]
     fn requests_are_what_was_written() {
         let name = || "st".to_string();
+        let of_match = |has_payload, generation| Request::Match {
+            state: name(),
+            question: Question { function: "f".into(), generation, has_payload, mask: 6 },
+        };
         let requests = [
             Request::Create { name: name(), memory: 32768 },
             Request::Destroy { name: name() },
@@ -185,8 +206,10 @@ mod tests {
             Request::Stop,
             Request::Control { port: 0 },
             Request::Data { port: 7 },
-            Request::Match { state: name(), function: "f".into(), has_payload: true, mask: 6 },
-            Request::Target { state: name(), function: "f".into() },
+            of_match(true, Generation::Cujo),
+            of_match(false, Generation::Of2019),
+            Request::Target { state: name(), function: "f".into(), generation: Generation::Cujo },
+            Request::Target { state: name(), function: "f".into(), generation: Generation::Of2019 },
         ];
         for request in requests {
             assert_eq!(Request::parse(&request.bytes()).unwrap(), request);

@@ -1,6 +1,6 @@
 //! Sockets that packets are sent by as they are, with their IP headers (raw(7)), in the network namespace of the thread that opens them.
 
-use crate::segment;
+use crate::{datagram, segment};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
@@ -21,9 +21,19 @@ impl RawSockets {
         RawSockets { v4: open(AddressFamily::Inet).ok(), v6: open(AddressFamily::Inet6).ok() }
     }
 
-    /// Answers a segment of TCP with these bytes; says whether that was sent.
-    pub fn reply(&self, packet: &[u8], message: &[u8]) -> bool {
-        segment::reply(packet, message).is_some_and(|answer| self.send(&answer).is_ok())
+    /// Answers a segment of TCP, which has `length` bytes and begins with `head`, with these bytes; says whether that was sent.
+    pub fn reply(&self, head: &[u8], length: usize, message: &[u8]) -> bool {
+        segment::reply(head, length, message).is_some_and(|answer| self.send(&answer).is_ok())
+    }
+
+    /// The same of a datagram of UDP.
+    pub fn reply_datagram(&self, head: &[u8], length: usize, message: &[u8]) -> bool {
+        datagram::reply(head, length, message).is_some_and(|answer| self.send(&answer).is_ok())
+    }
+
+    /// Sends a packet on to where it is for; says whether that was sent.
+    pub fn forward(&self, packet: &[u8]) -> bool {
+        self.send(&datagram::completed(packet)).is_ok()
     }
 
     fn send(&self, packet: &[u8]) -> Result<(), Errno> {

@@ -1,69 +1,37 @@
 //! Segments of TCP: answers to them, and others in their places.
 
-use etherparse::{
-    IpNumber, Ipv4Header, Ipv6Header, NetSlice, PacketBuilder, SlicedPacket, TcpHeader, TransportSlice,
-};
+use crate::headers::{Headers, Ip, Transport};
+use etherparse::IpNumber;
 
-/// How far answers go.
-const HOPS: u8 = 64;
-
-/// A segment that answers one, with these bytes (RFC 9293): it goes on where that expects it to, and acknowledges all that was in it. `None` where it
-/// is no whole segment, or a reset, or cannot be answered.
-pub fn reply(packet: &[u8], message: &[u8]) -> Option<Vec<u8>> {
-    let sliced = SlicedPacket::from_ip(packet).ok()?;
-    let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else { return None };
-    if tcp.rst() {
+/// A segment that answers one of `length` bytes, which begins with `head`, with these bytes (RFC 9293): it goes on where that expects it to, and acknowledges all
+/// that was in it. `None` where it is no segment, or a reset, or cannot be answered.
+pub fn reply(head: &[u8], length: usize, message: &[u8]) -> Option<Vec<u8>> {
+    let headers = Headers::read(head, length)?;
+    let Transport::Tcp(tcp) = &headers.transport else { return None };
+    if tcp.rst {
         return None;
     }
-    let payload = u32::try_from(tcp.payload().len()).ok()?;
-    let seen = tcp.sequence_number().wrapping_add(payload);
-    let seen = seen.wrapping_add(tcp.syn().into()).wrapping_add(tcp.fin().into());
-    let builder = match sliced.net.as_ref()? {
-        NetSlice::Ipv4(ip) if !ip.is_payload_fragmented() => {
-            let header = ip.header();
-            PacketBuilder::ipv4(header.destination(), header.source(), HOPS)
-        }
-        NetSlice::Ipv6(ip) => {
-            let header = ip.header();
-            PacketBuilder::ipv6(header.destination(), header.source(), HOPS)
-        }
-        _ => return None,
-    };
-    let builder = builder
-        .tcp(tcp.destination_port(), tcp.source_port(), tcp.acknowledgment_number(), 0)
-        .ack(seen)
-        .psh();
+    let payload = u32::try_from(headers.payload).ok()?;
+    let seen = tcp.sequence_number.wrapping_add(payload);
+    let seen = seen.wrapping_add(tcp.syn.into()).wrapping_add(tcp.fin.into());
+    let builder = headers.ip.back();
+    let builder = builder.tcp(tcp.destination_port, tcp.source_port, tcp.acknowledgment_number, 0);
+    let builder = builder.ack(seen).psh();
     let mut bytes = Vec::with_capacity(builder.size(message.len()));
     builder.write(&mut bytes, message).ok()?;
     Some(bytes)
 }
 
-/// The same segment with another payload, and without options. `None` where it is no whole segment, or too long.
-pub fn with_payload(packet: &[u8], payload: &[u8]) -> Option<Vec<u8>> {
-    let sliced = SlicedPacket::from_ip(packet).ok()?;
-    let Some(TransportSlice::Tcp(slice)) = &sliced.transport else { return None };
-    let mut tcp: TcpHeader = slice.to_header();
+/// The same segment with another payload, and without options. `None` where it is no segment, or too long.
+pub fn with_payload(head: &[u8], length: usize, payload: &[u8]) -> Option<Vec<u8>> {
+    let headers = Headers::read(head, length)?;
+    let Transport::Tcp(mut tcp) = headers.transport else { return None };
     tcp.options = Default::default();
-    let length = tcp.header_len() + payload.len();
-    let mut bytes = Vec::new();
-    match sliced.net.as_ref()? {
-        NetSlice::Ipv4(ip) if !ip.is_payload_fragmented() => {
-            let mut header: Ipv4Header = ip.header().to_header();
-            header.options = Default::default();
-            header.set_payload_len(length).ok()?;
-            header.header_checksum = header.calc_header_checksum();
-            tcp.checksum = tcp.calc_checksum_ipv4(&header, payload).ok()?;
-            header.write(&mut bytes).ok()?;
-        }
-        NetSlice::Ipv6(ip) => {
-            let mut header: Ipv6Header = ip.header().to_header();
-            header.next_header = IpNumber::TCP;
-            header.set_payload_length(length).ok()?;
-            tcp.checksum = tcp.calc_checksum_ipv6(&header, payload).ok()?;
-            header.write(&mut bytes).ok()?;
-        }
-        _ => return None,
-    }
+    let (ip, mut bytes) = headers.ip.around(IpNumber::TCP, tcp.header_len() + payload.len())?;
+    tcp.checksum = match &ip {
+        Ip::V4(ip) => tcp.calc_checksum_ipv4(ip, payload).ok()?,
+        Ip::V6(ip) => tcp.calc_checksum_ipv6(ip, payload).ok()?,
+    };
     tcp.write(&mut bytes).ok()?;
     bytes.extend(payload);
     Some(bytes)
@@ -72,18 +40,16 @@ pub fn with_payload(packet: &[u8], payload: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headers::tests::packets;
+    use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 
     fn segments() -> [Vec<u8>; 2] {
-        let of = |builder: etherparse::PacketBuilderStep<etherparse::IpHeaders>| {
+        packets(|builder| {
             let builder = builder.tcp(4000, 80, 1000, 512).ack(5000).psh();
             let mut bytes = Vec::new();
             builder.write(&mut bytes, b"hello").unwrap();
             bytes
-        };
-        [
-            of(PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 9)),
-            of(PacketBuilder::ipv6([1; 16], [2; 16], 9)),
-        ]
+        })
     }
 
     /// Ports, sequence number, acknowledgment, payload; the checksum is right.
@@ -109,7 +75,7 @@ mod tests {
     fn an_answer_goes_on_where_it_is_expected() {
         for segment in segments() {
             let expected = (80, 4000, 5000, 1005, b"no\n".to_vec());
-            assert_eq!(read(&reply(&segment, b"no\n").unwrap()), expected);
+            assert_eq!(read(&reply(&segment, segment.len(), b"no\n").unwrap()), expected);
         }
     }
 
@@ -117,10 +83,10 @@ mod tests {
     fn another_payload_has_right_lengths_and_checksums() {
         for segment in segments() {
             for payload in [&b"a longer one"[..], b""] {
-                let changed = with_payload(&segment, payload).unwrap();
+                let changed = with_payload(&segment, segment.len(), payload).unwrap();
                 assert_eq!(read(&changed), (4000, 80, 1000, 5000, payload.to_vec()));
             }
-            assert_eq!(with_payload(&segment, &vec![0; 70_000]), None);
+            assert_eq!(with_payload(&segment, segment.len(), &vec![0; 70_000]), None);
         }
     }
 
@@ -130,8 +96,8 @@ mod tests {
         PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 9).udp(1, 2).write(&mut datagram, b"x").unwrap();
         let whole = &segments()[0];
         for packet in [&datagram[..], &whole[..30], b"", &[0x45; 20]] {
-            assert_eq!(reply(packet, b"x"), None);
-            assert_eq!(with_payload(packet, b"x"), None);
+            assert_eq!(reply(packet, packet.len(), b"x"), None);
+            assert_eq!(with_payload(packet, packet.len(), b"x"), None);
         }
     }
 }

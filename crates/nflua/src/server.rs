@@ -218,17 +218,14 @@ impl Server {
             }
             Request::List => self.list(),
             Request::Stop => self.stop(),
-            Request::Match { mask: 1.., .. } => {
-                Err(NfluaError::refused(Errno::EINVAL, "there are no match bits for masks"))
-            }
-            Request::Match { state, function, has_payload, .. } => {
+            Request::Match { state, question } => {
                 let state = self.state(&state, Errno::EPERM)?;
-                let path = state.ask(PATIENCE, |reply| Order::Match { function, has_payload, reply })?;
+                let path = state.ask(PATIENCE, |reply| Order::Match { question, reply })?;
                 Ok(vec![path.to_string_lossy().into_owned().into_bytes()])
             }
-            Request::Target { state, function } => {
+            Request::Target { state, function, generation } => {
                 let state = self.state(&state, Errno::ENOENT)?;
-                let number = state.ask(PATIENCE, |reply| Order::Target { function, reply })?;
+                let number = state.ask(PATIENCE, |reply| Order::Target { function, generation, reply })?;
                 Ok(vec![number.to_string().into_bytes()])
             }
             // They are what a connection begins with.

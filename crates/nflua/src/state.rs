@@ -2,9 +2,9 @@
 
 mod thread;
 
-use crate::NfluaError;
 use crate::functions::Outside;
 use crate::log::Log;
+use crate::{Generation, NfluaError, Question};
 use moonhook_engine::Settings;
 use moonhook_queue::{Answerer, Packet};
 use moonhook_records::Message;
@@ -36,13 +36,13 @@ pub enum Order {
     },
     /// The file of the program that asks a function.
     Match {
-        function: String,
-        has_payload: bool,
+        question: Question,
         reply: Reply<PathBuf>,
     },
     /// The number of the queue whose packets a function decides about.
     Target {
         function: String,
+        generation: Generation,
         reply: Reply<u16>,
     },
     Packet(Waiting),
@@ -68,6 +68,8 @@ pub enum Order {
 /// A packet that a target decides about.
 pub struct Waiting {
     pub function: Arc<str>,
+    /// How it is called.
+    pub generation: Generation,
     pub packet: Packet,
     /// The link's header, as far as it is known.
     pub link: Option<Vec<u8>>,

@@ -1,8 +1,8 @@
 //! What rules decide by in the process: a queue for each function that rules name as their target, and a thread that takes packets out of it.
 
-use crate::NfluaError;
-use crate::matches::{decoded, encoded};
+use crate::question::{decoded, encoded};
 use crate::state::{Order, Orders, Waiting};
+use crate::{Generation, NfluaError};
 use moonhook_queue::{Options, Queue, QueueError};
 use nix::errno::Errno;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,7 @@ pub struct Targets {
 
 struct Target {
     function: Arc<str>,
+    generation: Generation,
     number: u16,
     end: Arc<AtomicBool>,
 }
@@ -48,12 +49,13 @@ impl Targets {
     ///
     /// # Errors
     /// `Refused`.
-    pub fn queue(&mut self, function: &str) -> Result<u16, NfluaError> {
-        if let Some(known) = self.all.iter().find(|known| &*known.function == function) {
+    pub fn queue(&mut self, function: &str, generation: Generation) -> Result<u16, NfluaError> {
+        let is_it = |known: &&Target| &*known.function == function && known.generation == generation;
+        if let Some(known) = self.all.iter().find(is_it) {
             return Ok(known.number);
         }
         let refused = |error: QueueError| NfluaError::refused(Errno::EINVAL, error.to_string());
-        let wish = wish(&self.state, function);
+        let wish = wish(&self.state, function, generation);
         let mut queue = Queue::for_rules(Options { passes_by: false }, wish).map_err(refused)?;
         let (number, answerer) = (queue.number(), Arc::new(queue.answerer().map_err(refused)?));
         let (function, end) = (Arc::<str>::from(function), Arc::<AtomicBool>::default());
@@ -65,14 +67,17 @@ impl Targets {
                 let Some(packet) = next else { continue };
                 let link = queue.link_header(&packet);
                 let (function, answerer) = (Arc::clone(&named), Arc::clone(&answerer));
-                if orders.send(Order::Packet(Waiting { function, packet, link, answerer })).is_err() {
+                if orders
+                    .send(Order::Packet(Waiting { function, generation, packet, link, answerer }))
+                    .is_err()
+                {
                     return;
                 }
             }
         };
         let thread = thread::Builder::new().name("queue".to_string()).spawn(take);
         thread.map_err(|_| NfluaError::refused(Errno::EAGAIN, "the system gives no more threads"))?;
-        self.all.push(Target { function, number, end });
+        self.all.push(Target { function, generation, number, end });
         self.note();
         Ok(number)
     }
@@ -80,13 +85,23 @@ impl Targets {
     /// Has the queues again that an earlier process has had for this state: rules may fill them. Gives their functions.
     pub fn adopt(&mut self) -> Vec<String> {
         let noted = std::fs::read_to_string(&self.notes).unwrap_or_default();
-        let functions = noted.lines().map(decoded);
-        functions.filter(|function| self.queue(function).is_ok()).collect()
+        let of = |line: &str| match line.strip_prefix(CUJO) {
+            Some(function) => (decoded(function), Generation::Cujo),
+            None => (decoded(line), Generation::Of2019),
+        };
+        let queued = |(function, generation): (String, Generation)| {
+            self.queue(&function, generation).is_ok().then_some(function)
+        };
+        noted.lines().map(of).filter_map(queued).collect()
     }
 
     /// Without the note, a later process has the queues when rules are added anew.
     fn note(&self) {
-        let lines = self.all.iter().map(|target| encoded(&target.function) + "\n");
+        let mark = |generation| if generation == Generation::Cujo { CUJO } else { "" };
+        let lines = self
+            .all
+            .iter()
+            .map(|target| format!("{}{}\n", mark(target.generation), encoded(&target.function)));
         let written = self.notes.parent().map_or(Ok(()), std::fs::create_dir_all);
         let _ = written.and_then(|()| std::fs::write(&self.notes, lines.collect::<String>()));
     }
@@ -97,9 +112,13 @@ impl Targets {
     }
 }
 
+/// What is noted in front of a function that is called as CUJO's generation does. No name has it ([`encoded`]).
+const CUJO: &str = "+";
+
 /// The same names have the same queue, whenever they ask for one (FNV-1a, 64 bits).
-fn wish(state: &str, function: &str) -> u64 {
-    let bytes = state.bytes().chain([0]).chain(function.bytes());
+fn wish(state: &str, function: &str, generation: Generation) -> u64 {
+    let mark = if generation == Generation::Cujo { CUJO } else { "" };
+    let bytes = state.bytes().chain([0]).chain(mark.bytes()).chain(function.bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
@@ -109,7 +128,9 @@ mod tests {
 
     #[test]
     fn wishes_are_those_of_names() {
-        assert_eq!(wish("", ""), 0xaf63_bd4c_8601_b7df, "of one zero");
-        assert_ne!(wish("a", "bc"), wish("ab", "c"));
+        use Generation::{Cujo, Of2019};
+        assert_eq!(wish("", "", Of2019), 0xaf63_bd4c_8601_b7df, "of one zero");
+        assert_ne!(wish("a", "bc", Of2019), wish("ab", "c", Of2019));
+        assert_ne!(wish("a", "b", Of2019), wish("a", "b", Cujo));
     }
 }

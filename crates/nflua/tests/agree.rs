@@ -3,11 +3,13 @@
 
 use moonhook_engine::{Form, Settings};
 use moonhook_nflua::protocol::Request;
-use moonhook_nflua::{Client, Log, Options, run};
+use moonhook_nflua::{Client, Generation, Log, Options, Question, run};
+use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,37 +78,64 @@ fn agree(form: Option<Form>) {
 
 fn compare(socket: &Path) {
     let mut control = Client::control(socket).unwrap();
-    control.ask(&Request::Create { name: "st".into(), memory: 8 << 20 }).unwrap();
     let mut listeners = PORTS.map(|port| Client::data(socket, port).unwrap());
+    let sender = sender();
+    let mut random = Random(0x6d6f_6f6e);
+    for generation in [Generation::Of2019, Generation::Cujo] {
+        control.ask(&Request::Create { name: "st".into(), memory: 8 << 20 }).unwrap();
+        add_rules(&mut control, generation);
+        for _ in 0..FUNCTIONS {
+            let code = random.function(generation);
+            let (name, title) = ("st".to_string(), "f".to_string());
+            let execute = Request::Execute { name, title, code: code.clone().into_bytes() };
+            control.ask(&execute).unwrap_or_else(|error| panic!("{error}, of\n{code}"));
+            for _ in 0..2 {
+                sender.send_to(&random.payload(), TARGET).unwrap();
+                let [of_match, of_target] = [0, 1].map(|which: usize| {
+                    let said = listeners[which].receive(Some(WAIT)).unwrap();
+                    let (_, bytes) = said.unwrap_or_else(|| panic!("nothing of {which}:\n{code}"));
+                    String::from_utf8_lossy(&bytes).into_owned()
+                });
+                assert_eq!(of_match, of_target, "match and target, of\n{code}");
+            }
+        }
+        command("iptables", &["-F", "INPUT"]);
+        control.ask(&Request::Destroy { name: "st".into() }).unwrap();
+    }
+}
+
+/// A socket whose datagrams have no checksum: matches would see it before it is complete.
+fn sender() -> UdpSocket {
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let one = 1i32;
+    // SAFETY: the option's value is read before the call returns, and is as long as is said.
+    let set = unsafe {
+        libc::setsockopt(
+            sender.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NO_CHECK,
+            (&raw const one).cast(),
+            size_of_val(&one) as libc::socklen_t,
+        )
+    };
+    assert_eq!(set, 0);
+    sender
+}
+
+/// A match, which finds nothing, and a target behind it, at the end of the loopback interface where packets have a link's header.
+fn add_rules(control: &mut Client, generation: Generation) {
+    let question = Question { function: "m".into(), generation, has_payload: false, mask: 0 };
     let [path, queue] = [
-        Request::Match { state: "st".into(), function: "m".into(), has_payload: false, mask: 0 },
-        Request::Target { state: "st".into(), function: "t".into() },
+        Request::Match { state: "st".into(), question },
+        Request::Target { state: "st".into(), function: "t".into(), generation },
     ]
     .map(|request| {
         let fields = control.ask(&request).unwrap();
         String::from_utf8(fields[0].clone()).unwrap()
     });
-    let rule = ["-A", "OUTPUT", "-p", "udp", "--dport", "9"];
+    let rule = ["-A", "INPUT", "-p", "udp", "--dport", "9"];
     command("iptables", &[&rule[..], &["-m", "bpf", "--object-pinned", &path, "-j", "DROP"]].concat());
     command("iptables", &[&rule[..], &["-j", "NFQUEUE", "--queue-num", &queue]].concat());
-    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let mut random = Random(0x6d6f_6f6e);
-    for _ in 0..FUNCTIONS {
-        let code = random.function();
-        let (name, title) = ("st".to_string(), "f".to_string());
-        control.ask(&Request::Execute { name, title, code: code.clone().into_bytes() }).unwrap();
-        for _ in 0..2 {
-            sender.send_to(&random.payload(), TARGET).unwrap();
-            let [of_match, of_target] = [0, 1].map(|which: usize| {
-                let said = listeners[which].receive(Some(WAIT)).unwrap();
-                let (_, bytes) = said.unwrap_or_else(|| panic!("nothing of {which}:\n{code}"));
-                String::from_utf8_lossy(&bytes).into_owned()
-            });
-            assert_eq!(of_match, of_target, "match and target, of\n{code}");
-        }
-    }
-    command("iptables", &["-F", "OUTPUT"]);
-    control.ask(&Request::Destroy { name: "st".into() }).unwrap();
 }
 
 fn command(program: &str, arguments: &[&str]) {
@@ -136,19 +165,25 @@ impl Random {
     }
 
     /// A state's functions: what `f` says of a packet goes to both ports.
-    fn function(&mut self) -> String {
-        let body: String = (0..1 + self.below(4)).map(|_| self.statement()).collect();
+    fn function(&mut self, generation: Generation) -> String {
+        let body: String = match generation {
+            Generation::Of2019 => (0..1 + self.below(4)).map(|_| self.statement()).collect(),
+            Generation::Cujo => (0..1 + self.below(5)).map(|_| self.statement_of_objects()).collect(),
+        };
+        let given = if generation == Generation::Of2019 { "pkt" } else { "frame, pkt" };
         let say = match self.below(2) {
-            0 => "  if #pkt < 68 then return 'short' end\n  return table.concat(f(pkt, {}), ' ')\n",
-            _ => {
-                "  local ok, said = pcall(f, pkt, {})\n  return tostring(ok) .. ' ' .. (ok and table.concat(said, ' ') or said)\n"
-            }
+            0 => format!(
+                "  if #pkt < 68 then return 'short' end\n  return table.concat(f({{}}, {given}), ' ')\n"
+            ),
+            _ => format!(
+                "  local ok, said = pcall(f, {{}}, {given})\n  return tostring(ok) .. ' ' .. (ok and table.concat(said, ' ') or said)\n"
+            ),
         };
         let [of_match, of_target] = PORTS;
         format!(
-            "local function f(pkt, said)\n{body}  return said\nend\nlocal function say(pkt)\n{say}end\n\
-             function m(pkt) netlink.send({of_match}, nil, say(pkt)) return false end\n\
-             function t(pkt) netlink.send({of_target}, nil, say(pkt)) return 'accept' end\n"
+            "local function f(said, {given})\n{body}  return said\nend\nlocal function say({given})\n{say}end\n\
+             function m({given}) netlink.send({of_match}, nil, say({given})) return false end\n\
+             function t({given}) netlink.send({of_target}, nil, say({given})) return 'accept' end\n"
         )
     }
 
@@ -166,7 +201,7 @@ impl Random {
         let add = |value: String| format!("  said[#said + 1] = {value}\n");
         let numbers = [0; 4].map(|_| self.below(40));
         let [i, j, o, n] = numbers;
-        match self.below(8) {
+        match self.below(9) {
             0 => add("#pkt".into()),
             1 => {
                 let format = self.one(&[">I2", "<i4", "B", ">I2 B", "i8", ">i3", "=I4"]);
@@ -189,7 +224,64 @@ impl Random {
                 let found = add(format!("tostring(memory.find(mem, '{text}'))"));
                 format!("  do {made}\n{found}{}  end\n", add(format!("tostring((mem:get({n})))")))
             }
+            7 => add(self
+                .one(&["#pkt:frame()", "memory.unpack(pkt:frame(), '>I2', 13)", "pkt:frame():tostring()"])
+                .into()),
             _ => format!("  for i = 1, {} do said[#said + 1] = (pkt:unpack('B', i)) end\n", 1 + i % 9),
+        }
+    }
+
+    /// What functions of CUJO's generation do.
+    fn statement_of_objects(&mut self) -> String {
+        let add = |value: String| format!("  said[#said + 1] = {value}\n");
+        let object = self.one(&["pkt", "pkt", "pkt", "frame"]);
+        let [i, j, bits, n] = [400, 40, 70, 40].map(|limit| self.below(limit));
+        match self.below(11) {
+            0 => add(format!("#{object}")),
+            1 => {
+                let endian = self.one(&["big", "little", "host", "net"]);
+                let layout = format!("{{ a = {{ {i}, {bits}, 'number', '{endian}' }} }}");
+                add(format!("tostring({object}:layout({layout}).a)"))
+            }
+            2 => add(format!("tostring({object}:layout{{ a = {{ {n}, {j}, 'string' }} }}.a)")),
+            3 => {
+                let part = if self.below(2) == 0 { format!("{n}") } else { format!("{n}, {j}") };
+                let read = add("(s and #s .. tostring(s:layout{ a = { 3, 12 } }.a) or 'none')".into());
+                format!("  do local s = {object}:segment({part})\n{read}  end\n")
+            }
+            4 => add(format!("tostring({object}):sub({n}, {j})")),
+            5 => {
+                let pattern = self.one(&["GET", "a+", "()%s", "b(.)", "[%z\\1]+(%w*)", "^E.(.-)a"]);
+                let function = self.one(&["string.find", "string.match"]);
+                add(format!("tostring(({function}(tostring({object}), '{pattern}')))"))
+            }
+            6 => {
+                let function = self.one(&["match", "find", "byte", "sub", "len", "gmatch", "unpack"]);
+                add(format!("tostring((pcall(string.{function}, {object}, 1)))"))
+            }
+            7 => add("nf.connid()".into()),
+            8 => add("tostring(nf.getpacket()) .. tostring(nf.getpacket() == nf.getpacket())".into()),
+            9 => {
+                let bit = self.below(36);
+                let set =
+                    format!("nf.reset_match_mask() nf.set_match_bit(7, true) nf.set_match_bit({bit}, true)");
+                format!("  {set}\n{}", add("nf.get_match_mask()".into()))
+            }
+            _ => {
+                let call = self.one(&[
+                    "nf.reply, 't', 'x'",
+                    "nf.reply, 'x', 'x'",
+                    "nf.reply, {}",
+                    "nf.set_match_bit, 'x'",
+                    "nf.set_match_bit, 1",
+                    "nf.hotdrop, 1",
+                    "nf.netlink, 'x', 99, 1",
+                    "nf.netlink, 'x'",
+                    "nf.getpacket().send, 1",
+                    "timer.create, 'x'",
+                ]);
+                add(format!("tostring(select(2, pcall({call})))"))
+            }
         }
     }
 }

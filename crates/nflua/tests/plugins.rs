@@ -105,7 +105,7 @@ fn rounds(installed: &Installed, daemon: &Daemon, program: &str) {
     assert!(!can_send(program), "{program}");
     let others = "OUTPUT -m lua --state nothing --function g -m lua --function h --state all -j LUA --state s --function q";
     succeeds(run(&format!("-A {others}")));
-    assert_eq!(daemon.asked(), ["match|nothing|g|0|0", "match|all|h|0|0", "target|s|q"]);
+    assert_eq!(daemon.asked(), ["match|nothing|g|0|0", "match|all|h|0|0", "target|s|q|0"]);
     let shown = [
         "-A OUTPUT -p udp -m lua --state all --function f --tcp-payload -j DROP",
         "-A OUTPUT -m lua --state nothing --function g -m lua --state all --function h -j NFQUEUE --queue-num 42 --queue-bypass",
@@ -240,10 +240,10 @@ fn cujos_rules_have_one_state() {
         let daemon = daemon(&installed, pins.to_owned());
         for program in programs(TEST) {
             for (arguments, asked, shown) in [
-                ("-m lua", "match|nflua||0|0", "-m lua"),
-                ("-m lua --function f", "match|nflua|f|0|0", "-m lua --function f"),
-                ("-m lua --tcp-payload --mask 0x10", "match|nflua||1|16", "-m lua --tcp-payload --mask 0x10"),
-                ("-j LUA --function g", "target|nflua|g", "-j NFQUEUE --queue-num 42 --queue-bypass"),
+                ("-m lua", "match|nflua||2|0", "-m lua"),
+                ("-m lua --function f", "match|nflua|f|2|0", "-m lua --function f"),
+                ("-m lua --tcp-payload --mask 0x10", "match|nflua||3|16", "-m lua --tcp-payload --mask 0x10"),
+                ("-j LUA --function g", "target|nflua|g|2", "-j NFQUEUE --queue-num 42 --queue-bypass"),
             ] {
                 succeeds(installed.run(program, &format!("-w -A OUTPUT {arguments}")));
                 assert_eq!(daemon.asked(), [asked], "{program} {arguments}");

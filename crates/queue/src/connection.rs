@@ -7,9 +7,13 @@ use nix::errno::Errno;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// `IPCTNL_MSG_CT_NEW` and `IPCTNL_MSG_CT_GET` of the subsystem `NFNL_SUBSYS_CTNETLINK`.
+/// `IPCTNL_MSG_CT_NEW`, `IPCTNL_MSG_CT_GET` and `IPCTNL_MSG_CT_DELETE` of the subsystem `NFNL_SUBSYS_CTNETLINK`.
 const CONNECTION: u16 = 1 << 8;
 const GET: u16 = 1 << 8 | 1;
+const DELETE: u16 = 1 << 8 | 2;
+
+/// `NLM_F_ACK`: the kernel answers in any case.
+const ANSWERED: u16 = 4;
 
 /// `CTA_TUPLE_ORIG`, and what is in it: `CTA_TUPLE_IP` (`CTA_IP_…`), `CTA_TUPLE_PROTO` (`CTA_PROTO_…`).
 const TUPLE: u16 = 1;
@@ -53,10 +57,26 @@ pub type Counters = [u64; 4];
 /// # Errors
 /// `Refused`.
 pub fn counters(tuple: &Tuple) -> Result<Option<Option<Counters>>, QueueError> {
+    ask((GET, 0), tuple, "asking for a connection")
+}
+
+/// Has the kernel follow the connection no more that these packets are of, in the network namespace of this thread; says whether there was one.
+///
+/// # Errors
+/// `Refused`.
+pub fn forget(tuple: &Tuple) -> Result<bool, QueueError> {
+    ask((DELETE, ANSWERED), tuple, "removing a connection").map(|found| found.is_some())
+}
+
+fn ask(
+    request: (u16, u16),
+    tuple: &Tuple,
+    what: &'static str,
+) -> Result<Option<Option<Counters>>, QueueError> {
     let mut socket = Socket::open()?;
-    let refused = |errno| QueueError::refused("asking for a connection", errno);
+    let refused = |errno| QueueError::refused(what, errno);
     let sequence = socket.sequence();
-    socket.send(&request(tuple, sequence)).map_err(refused)?;
+    socket.send(&message(request, tuple, sequence)).map_err(refused)?;
     let deadline = Instant::now() + ANSWER;
     let mut found = None;
     while found.is_none() {
@@ -73,13 +93,13 @@ pub fn counters(tuple: &Tuple) -> Result<Option<Option<Counters>>, QueueError> {
     }
 }
 
-fn request(tuple: &Tuple, sequence: u32) -> Vec<u8> {
+fn message((kind, flags): (u16, u16), tuple: &Tuple, sequence: u32) -> Vec<u8> {
     let (family, kinds) = if tuple.source.is_ipv4() { (FAMILY_4, V4) } else { (FAMILY_6, V6) };
     let bytes = |address: IpAddr| match address {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),
     };
-    let message = Message::new(GET, 0, sequence, (family, 0)).nested(TUPLE, |inner| {
+    let message = Message::new(kind, flags, sequence, (family, 0)).nested(TUPLE, |inner| {
         inner
             .nested(ADDRESSES, |inner| {
                 inner.bytes(kinds[0], &bytes(tuple.source)).bytes(kinds[1], &bytes(tuple.target))
@@ -96,8 +116,10 @@ fn request(tuple: &Tuple, sequence: u32) -> Vec<u8> {
 
 /// What a message says, if it is an answer.
 fn read(message: Received<'_>) -> Option<Result<Option<Counters>, Errno>> {
-    if let Some(code) = message.outcome() {
-        return Some(Err(Errno::from_raw(code)));
+    match message.outcome() {
+        Some(0) => return Some(Ok(None)),
+        Some(code) => return Some(Err(Errno::from_raw(code))),
+        None => {}
     }
     let body = message.body.get(GENERIC..).filter(|_| message.kind == CONNECTION)?;
     let of = |direction: u16| {

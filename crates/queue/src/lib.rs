@@ -13,7 +13,7 @@ mod queue;
 mod rule;
 mod socket;
 
-pub use connection::{Counters, Tuple, counters};
+pub use connection::{Counters, Tuple, counters, forget};
 pub use error::QueueError;
 pub use packet::{Answer, Packet};
 pub use queue::{Answerer, Options, Queue};

@@ -17,6 +17,7 @@ function start_handler(L, closure, object, count)
   set64(L + L_ERROR_TAG, TAG_MISSING)
   set64(L + L_ENTRIES, 0)
   set64(L + L_KEPT, 0)
+  set64(L + L_VALUE, TAG_NIL)
   inline.forget_absent(L)
   set64(L + L_RUN, u64(L + L_RUN) + 1)
   set64(frame + F_KIND, KIND_ENTRY)
@@ -32,6 +33,18 @@ function start_handler(L, closure, object, count)
   set64(stack + 32, TAG_OBJECT)
   set64(stack + 40, OBJECT_ARGUMENT)
   return call_closure(L, stack, 2, stack, 1)
+end
+
+-- Keeps a value until the handler returns, and gives it.
+function keep_value(L, base, n)
+  if n < 1 then set64(base, TAG_NIL) end
+  inline.copy_value(L + L_VALUE, base)
+  return 0
+end
+
+function kept_value(L, base, n)
+  inline.copy_value(base - 16, L + L_VALUE)
+  return 1
 end
 
 -- The verdict that the handler's result is; NO_VERDICT if it is none, and the error is raised. The hook says what no result means, and

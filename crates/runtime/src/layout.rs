@@ -164,7 +164,9 @@ constants! {
     L_NOTED = 2192;
     /// The verdict by which a program of C's has ended the packet, and 1; or 0.
     L_DECIDED = 2400;
-    L_SIZE = 2408;
+    /// What the handler keeps: a value.
+    L_VALUE = 2408;
+    L_SIZE = 2424;
     /// Notes of what was read in order to be added to (`READ_…`), `NOTES_SIZE` bytes.
     L_NOTES = 4096;
     NOTES_SIZE = 32768;

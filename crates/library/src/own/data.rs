@@ -107,10 +107,14 @@ pub const WRITABLE: &str = "packet writable";
 /// Whether a packet is being handled.
 pub const HANDLED: &str = "packet handled";
 
+/// The header of the link, as far as the hook's packets begin behind one of Ethernet that is still there; else a string without bytes.
+pub const LINK: &str = "packet link";
+
 /// Those functions, which are in no table.
-pub const OF_OBJECTS: [Function; 10] = {
-    let mut all = [Function::stub(WRITABLE, &[Gives::Boolean]); 10];
+pub const OF_OBJECTS: [Function; 11] = {
+    let mut all = [Function::stub(WRITABLE, &[Gives::Boolean]); 11];
     all[9] = Function::stub(HANDLED, &[Gives::Boolean]);
+    all[10] = Function::stub(LINK, &[Gives::Text]);
     let mut number = 0;
     while number < PEEKS.len() {
         all[2 * number] = Function::stub(PEEKS[number].0, &[Gives::Integer]);

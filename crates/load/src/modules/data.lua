@@ -545,7 +545,12 @@ local function make(writable, handled, swaps, members, least)
     end
   end
 
-  return M, around
+  -- An object of a packet, or of a string's bytes, of which there may be none, that has nothing but what its layout says and these methods.
+  local function plain(packet, text)
+    return object(packet, not packet and { bytes = {}, text = text, length = #text, changed = false }, 0, false, false)
+  end
+
+  return M, around, plain
 end
 
 return { own = own, make = make }

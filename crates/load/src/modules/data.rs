@@ -46,9 +46,10 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         swaps.raw_set(size, function)?;
     }
     let least = i64::from(context.registry.lunatik.is_some());
-    let (module, around): (Table, Function) =
+    let (module, around, plain): (Table, Function, Function) =
         chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?, least))?;
     lua.set_named_registry_value(AROUND, around)?;
+    lua.set_named_registry_value(PLAIN, plain)?;
     Ok(module)
 }
 
@@ -66,6 +67,14 @@ fn members(context: &Context) -> mlua::Result<Table> {
 
 /// The name in the registry of what makes handlers of the present script's functions.
 const AROUND: &str = "moonhook.data_objects";
+
+/// The name there of what makes objects for Moonhook's own Lua.
+const PLAIN: &str = "moonhook.plain_data_object";
+
+/// Where the module is open, what makes an object of a packet, or of the bytes of a string if the first argument is false.
+pub(crate) fn plain(lua: &mlua::Lua) -> mlua::Result<Function> {
+    lua.named_registry_value(PLAIN)
+}
 
 /// Has handlers of a script whose modules are `loaded` given objects in the place of packets, if it has asked for the module. Handlers of flow tables
 /// are not the script's: functions of flows get packets.

@@ -2,7 +2,8 @@
 
 use super::error::PluginError;
 use super::folders::{Lua, Target, own_folder, pkg_config};
-use super::parts::{Generation, SOURCES};
+use super::parts::SOURCES;
+use crate::Generation;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,6 @@
 //! What is compiled, as rows: a file, its sources, and the headers that it cannot do without.
 
-/// Which NFLua's options the plugins have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Generation {
-    /// That of 2019: states have names, and `--state` and `--function` are given.
-    Of2019,
-    /// CUJO's: one state for each network namespace, called `nflua` here; `--mask`.
-    Cujo,
-}
+use crate::Generation;
 
 impl Generation {
     /// The value of the macro `GENERATION` (plugin.h).

@@ -1,12 +1,12 @@
--- Packets as functions of NFLua's states get them, and what functions say of them.
+-- Packets as functions of NFLua's states of 2019 get them.
 --
 -- Reads `lib` (the global variables of the state), `native` (functions of the process), `is_packet_time` (whether what runs is packet code: then what the
--- process has to do is an event), `bytes_of` and `position` of memory. Gives what makes matches and packets of targets.
+-- process has to do is an event), `bytes_of` and `position` of memory, and `link` (gives the link's header of a packet in packet code). Gives what makes packets.
 --
 -- A packet has `packet`, the hook's, or `bytes`, of one that waits in a queue, with `held`, by which the process answers for it, and `link`, its
 -- link's header.
 
-local lib, native, is_packet_time, memory, bytes_of, position = ...
+local lib, native, is_packet_time, memory, bytes_of, position, link = ...
 local error, getmetatable, pcall, setmetatable, type =
   lib.error, lib.getmetatable, lib.pcall, lib.setmetatable, lib.type
 local byte, find, match, packsize, sub, unpack =
@@ -16,6 +16,9 @@ local byteorder = lib.require("byteorder")
 local le16toh, le32toh, le64toh = byteorder.le16toh, byteorder.le32toh, byteorder.le64toh
 local ntoh16, ntoh32, ntoh64 = byteorder.ntoh16, byteorder.ntoh32, byteorder.ntoh64
 local event = lib.event
+
+-- Bytes in which all headers are.
+local HEAD <const> = 256
 
 local methods = {}
 local kind = {}
@@ -200,33 +203,46 @@ end
 -- The link's header, in a memory that is empty when the packet is closed.
 function methods.frame(self)
   opened(self, "frame")
-  if self.packet then
-    error("packets of matches begin with their IP header: a target has the frame", 2)
-  end
-  if not self.header then self.header = memory.create(self.link) end
+  if not self.header then self.header = memory.create(self.packet and link(self.packet) or self.link) end
   return self.header
 end
 
--- A number that all packets of a connection have.
-function methods.connid(self)
-  opened(self, "connid")
-  local text = text_of(self)
+-- Four bytes of a string, highest first.
+local function word(text, at)
+  local a, b, c, d = byte(text, at, at + 3)
+  return a << 24 | b << 16 | c << 8 | d
+end
+
+-- Sixteen bytes, as two integers of eight in one.
+local function address(text, at)
+  local high, low = word(text, at) << 32 | word(text, at + 4), word(text, at + 8) << 32 | word(text, at + 12)
+  return high * 31 + low
+end
+
+-- A number that all packets of a connection have, of a packet's bytes.
+function M.connid(text)
   local protocol, at, one, other
   if #text >= 20 and byte(text, 1) >> 4 == 4 then
-    local source, target = unpack(">I4I4", text, 13)
-    protocol, at, one, other = byte(text, 10), (byte(text, 1) & 15) * 4 + 1, source, target
+    protocol, at, one, other = byte(text, 10), (byte(text, 1) & 15) * 4 + 1, word(text, 13), word(text, 17)
   elseif #text >= 40 then
-    local a, b, c, d = unpack(">i8i8i8i8", text, 9)
-    protocol, at, one, other = byte(text, 7), 41, a * 31 + b, c * 31 + d
+    protocol, at, one, other = byte(text, 7), 41, address(text, 9), address(text, 25)
   else
     return 0
   end
   local from, to = 0, 0
-  if (protocol == 6 or protocol == 17) and #text >= at + 3 then from, to = unpack(">I2I2", text, at) end
+  if (protocol == 6 or protocol == 17) and #text >= at + 3 then
+    local ports = word(text, at)
+    from, to = ports >> 16, ports & 0xffff
+  end
   one, other = one * 65599 + from, other * 65599 + to
   if one > other then one, other = other, one end
   local id = (one ~ (other << 21 | other >> 43)) * 0x9e3779b97f4a7c15 + protocol
   return id ~ (id >> 29)
+end
+
+function methods.connid(self)
+  opened(self, "connid")
+  return M.connid(text_of(self))
 end
 
 -- Answers a TCP packet with a segment that has these bytes.
@@ -236,10 +252,11 @@ function methods.tcpreply(self, message)
     error("bad argument #1 to 'tcpreply' (string expected, got " .. type(message) .. ")", 2)
   end
   if is_packet_time() then
-    event("\0reply", text_of(self), message)
+    local text = text_of(self)
+    event("\0reply", message, sub(text, 1, HEAD), #text)
     return true
   end
-  if native.reply(text_of(self), message) then return true end
+  if native.reply(text_of(self), message, true) then return true end
   return nil, "couldn't reply a packet"
 end
 
@@ -266,7 +283,7 @@ function methods.send(self, payload)
   stolen(self)
   local bytes
   if payload ~= nil then
-    bytes = native.with_payload(self.bytes, bytes_of(payload, 1, "send"))
+    bytes = native.with_payload(self.bytes, bytes_of(payload, 1, "send"), true)
     if not bytes then return nil, "unable to set tcp payload" end
   end
   native.answer(self.held, "accept", bytes)
@@ -274,39 +291,15 @@ function methods.send(self, payload)
   return true
 end
 
--- What matches and targets say --------------------------------------------------------------------------------------
+-- Where packets come from -------------------------------------------------------------------------------------------
 
--- The function that a rule names.
-local function named(name)
-  local found = lib[name]
-  if type(found) ~= "function" then error("couldn't find function: " .. name, 0) end
-  return found
-end
-
--- A handler for matches that rules have with the function called `name`; where `has_payload`, of TCP packets with a payload only. Without
--- a name that is all. What the state calls so now is what packets ask: it is made anew with what the state executes.
-function M.match(name, has_payload)
-  local found = lib[name]
-  if type(found) ~= "function" then
-    found = function() error("couldn't find function: " .. name, 0) end
-  end
-  local is_all = name == ""
-  return function(packet)
-    if has_payload and not (packet.tcp and #packet.payload > 0) then return false end
-    if is_all then return true end
-    local result = found(setmetatable({ packet = packet, is_open = true }, class))
-    if result == true or result == "hotdrop" then return true end
-    if result == false then return false end
-    error("invalid match return", 0)
-  end
-end
+-- A packet of a match.
+function M.of_match(packet) return setmetatable({ packet = packet, is_open = true }, class) end
 
 -- A packet for a target.
-function M.waiting(bytes, link, held)
-  return setmetatable({ bytes = bytes, link = link or "", held = held, is_open = true }, class)
+function M.waiting(bytes, header, held)
+  return setmetatable({ bytes = bytes, link = header or "", held = held, is_open = true }, class)
 end
-
-function M.decide(name, packet) return named(name)(packet) end
 
 -- The function of a target has returned, or failed.
 function M.end_of(packet, is_stolen)

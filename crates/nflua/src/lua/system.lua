@@ -1,16 +1,14 @@
 -- What states have beside packets: timers, messages for processes, connections, time.
 --
 -- Reads `lib` (the global variables of the state), `native`, `is_packet_time` and `bytes_of` as packets do, and `ahead`, by how many seconds the clock of packet code
--- is ahead of UTC. Changes the global variables, and gives how many timers there are that have not gone off.
+-- is ahead of UTC, and `LONGEST`, how many bytes a message has at most. Changes the global variables, and gives how many timers there are that have not gone off.
 
-local lib, native, is_packet_time, bytes_of, ahead = ...
+local lib, native, is_packet_time, bytes_of, ahead, LONGEST = ...
 local error, getmetatable, setmetatable, type = lib.error, lib.getmetatable, lib.setmetatable, lib.type
 local after, cancel, event = lib.timer.after, lib.timer.cancel, lib.event
 local clock, tointeger, format = lib.require("linux").time, lib.math.tointeger, lib.string.format
 
 local SECOND <const> = 1000000000
--- Bytes that a message has at most.
-local LONGEST <const> = 4012
 
 local function refuse(number, name, problem)
   error("bad argument #" .. number .. " to '" .. name .. "' (" .. problem .. ")", 3)

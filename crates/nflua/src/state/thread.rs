@@ -1,12 +1,13 @@
 //! The thread that has a state: it does one thing after another.
 
 use super::{Order, Orders, Waiting, Wanted};
-use crate::NfluaError;
 use crate::functions::{Functions, Outside};
 use crate::held::Held;
 use crate::log::Log;
-use crate::matches::{Matches, Sources, encoded};
+use crate::matches::{Matches, Sources};
+use crate::question::encoded;
 use crate::targets::Targets;
+use crate::{Generation, NfluaError, connections, native};
 use mlua::{Function, MultiValue, Value};
 use moonhook_control::{Control, Options as ControlOptions, Report};
 use moonhook_load::{CallError, Living, LoadError};
@@ -46,10 +47,10 @@ pub(super) struct Thread {
 impl Thread {
     pub fn begin(wanted: Wanted, orders: Orders) -> Result<Thread, LoadError> {
         let Wanted { name, memory, folder, pins, notes, settings, outside, log } = wanted;
-        let (living, mut loaded) = Living::begin(&name, &folder, &settings.load)?;
+        let (mut living, mut loaded) = Living::begin(&name, &folder, &settings.load)?;
         let state = |error: &dyn ToString| LoadError::State { reason: error.to_string() };
         let functions =
-            Functions::open(&loaded.lua, &living, &name, &outside).map_err(|error| state(&error))?;
+            Functions::open(&loaded.lua, &mut living, &name, &outside).map_err(|error| state(&error))?;
         let surroundings = loaded.lua.used_memory();
         let limit = surroundings.saturating_add(SPARE).saturating_add(memory);
         loaded.limit_memory(limit).map_err(|error| state(&error))?;
@@ -110,12 +111,14 @@ impl Thread {
     fn see_to(&mut self, order: Order) {
         match order {
             Order::Execute { title, code, reply } => drop(reply.send(self.execute(&title, &code))),
-            Order::Match { function, has_payload, reply } => {
+            Order::Match { question, reply } => {
                 let Thread { living, control, functions, matches, .. } = self;
                 let mut sources = Sources { living, control, functions };
-                drop(reply.send(matches.path(&function, has_payload, &mut sources)));
+                drop(reply.send(matches.path(&question, &mut sources)));
             }
-            Order::Target { function, reply } => drop(reply.send(self.targets.queue(&function))),
+            Order::Target { function, generation, reply } => {
+                drop(reply.send(self.targets.queue(&function, generation)))
+            }
             Order::Packet(waiting) => self.decide(waiting),
             Order::Data { port, bytes } => self.receive(port, &bytes),
             Order::Said(message) => self.said(message),
@@ -148,33 +151,34 @@ impl Thread {
 
     /// Calls a function; what it prints is logged.
     fn call(&self, function: &Function, arguments: MultiValue) -> Result<MultiValue, CallError> {
+        let begun = Instant::now();
         let (result, printed) = self.control.limited(function, arguments);
+        self.functions.note_time(begun.elapsed());
         printed.iter().for_each(|line| self.log.printed(line));
         result
     }
 
     fn decide(&mut self, waiting: Waiting) {
-        if let Err(error) = self.try_to_decide(waiting) {
+        let decided = match waiting.generation {
+            Generation::Of2019 => self.decide_by_packet(waiting),
+            Generation::Cujo => self.decide_by_objects(waiting),
+        };
+        if let Err(error) = decided {
             self.log.failed(&error.to_string());
         }
     }
 
     /// Asks a target's function. An error accepts, as does what is no verdict: the rules behind it are not asked.
-    fn try_to_decide(&mut self, waiting: Waiting) -> mlua::Result<()> {
-        let Waiting { function, packet, link, answerer } = waiting;
+    fn decide_by_packet(&mut self, waiting: Waiting) -> mlua::Result<()> {
+        let Waiting { function, packet, link, answerer, .. } = waiting;
         let lua = self.control.lua().clone();
         let bytes = packet.bytes.clone();
         let held = Held::new(packet, answerer);
         let (packet, held) = self.functions.packet(&lua, &bytes, link.as_deref(), held)?;
         let arguments = [Value::String(lua.create_string(&*function)?), Value::Table(packet.clone())];
         let said = self.call(&self.functions.decide, MultiValue::from_iter(arguments));
-        let verdict = match &said {
-            Ok(results) => results.front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec()),
-            Err(error) => {
-                self.log.failed(&error.message);
-                None
-            }
-        };
+        let verdict =
+            self.results(said).front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec());
         let is_stolen = verdict.as_deref() == Some(b"stolen");
         self.functions.end_of(&packet, is_stolen)?;
         if !is_stolen {
@@ -182,6 +186,31 @@ impl Thread {
             held.answer(number_of(verdict.as_deref().unwrap_or_default()), None);
         }
         Ok(())
+    }
+
+    /// The same of a function that gets the frame and the packet as objects, and may write to the packet.
+    fn decide_by_objects(&mut self, waiting: Waiting) -> mlua::Result<()> {
+        let Waiting { function, packet, link, answerer, .. } = waiting;
+        let lua = self.control.lua().clone();
+        let (bytes, link) = (lua.create_string(&packet.bytes)?, lua.create_string(link.unwrap_or_default())?);
+        let mut held = Held::new(packet, answerer);
+        let arguments =
+            [Value::String(lua.create_string(&*function)?), Value::String(bytes), Value::String(link)];
+        let said = self.call(&self.functions.decide_by_objects, MultiValue::from_iter(arguments));
+        self.functions.decided()?;
+        let results = self.results(said);
+        let text = |number: usize| results.get(number).and_then(Value::as_string).map(|text| text.as_bytes());
+        let verdict = number_of(text(0).as_deref().unwrap_or_default());
+        held.answer(verdict, text(1).as_deref());
+        Ok(())
+    }
+
+    /// What a function has returned; nothing, and a line of the log, where it has failed.
+    fn results(&self, said: Result<MultiValue, CallError>) -> MultiValue {
+        said.unwrap_or_else(|error| {
+            self.log.failed(&error.message);
+            MultiValue::new()
+        })
     }
 
     fn receive(&mut self, port: u32, bytes: &[u8]) {
@@ -208,14 +237,35 @@ impl Thread {
                     // Who is not there any more gets nothing.
                     let _ = self.outside.ports.send(*port as u32, &self.name, bytes);
                 }
-                (b"\0reply", [Datum::Text(packet), Datum::Text(message)]) => {
-                    self.outside.sockets.reply(packet, message);
+                (b"\0reply", [Datum::Text(message), Datum::Text(head), Datum::Integer(length)]) => {
+                    self.outside.sockets.reply(head, length_of(*length), message);
+                }
+                (b"\0datagram", [Datum::Text(message), Datum::Text(head), Datum::Integer(length)]) => {
+                    self.outside.sockets.reply_datagram(head, length_of(*length), message);
+                }
+                (b"\0forward", [Datum::Text(packet)]) => self.forward(Some(packet)),
+                (
+                    b"\0changed",
+                    [Datum::Text(payload), Datum::Text(head), Datum::Integer(length), Datum::Boolean(is_tcp)],
+                ) => {
+                    let changed = native::changed(head, length_of(*length), payload, *is_tcp);
+                    self.forward(changed.as_deref());
+                }
+                (b"\0forget", [Datum::Text(head), Datum::Integer(length)]) => {
+                    connections::forget_of(head, length_of(*length));
                 }
                 (name, values) => {
                     let log = self.log;
                     self.control.event(name, values, &mut |report| told(log, report));
                 }
             },
+        }
+    }
+
+    /// Sends a copy of a packet on.
+    fn forward(&self, packet: Option<&[u8]>) {
+        if !packet.is_some_and(|packet| self.outside.sockets.forward(packet)) {
+            self.log.failed("unable to send packet");
         }
     }
 
@@ -235,6 +285,11 @@ impl Thread {
 /// How long it is until then.
 fn left(due: Instant) -> Duration {
     due.saturating_duration_since(Instant::now())
+}
+
+/// What packet code says of how long a packet is.
+fn length_of(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(0)
 }
 
 fn told(log: Log, report: Report) {

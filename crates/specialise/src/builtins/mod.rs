@@ -21,7 +21,9 @@ pub mod gmatch;
 mod http;
 mod ip;
 mod ip_texts;
+mod kept;
 pub mod lengths;
+mod link;
 mod linux;
 mod mac;
 mod math;
@@ -74,6 +76,8 @@ const FAMILIES: &[&[Row]] = &[
     lengths::ROWS,
     http::ROWS,
     ip::ROWS,
+    kept::ROWS,
+    link::ROWS,
     linux::ROWS,
     mac::ROWS,
     math::ROWS,
