@@ -18,13 +18,10 @@ struct packet {
 struct host {
 	lua_State *lua;
 	struct packet *packet;
-	// The packet from its network header on: what handlers of netfilter see.
-	struct packet *network;
 };
 
 // Stack slots of an idle host.
-enum { HANDLER = 1, PACKET = 2, NETWORK = 3 };
-enum { LINK_HEADER = 14 };
+enum { HANDLER = 1, PACKET = 2 };
 
 static struct packet *check_packet(lua_State *lua)
 {
@@ -77,27 +74,26 @@ static int length(lua_State *lua)
 	return 1;
 }
 
-// skb:data(): the packet from its network header on.
+// skb:data(): handlers of netfilter are given frames from their network header on, and so are their own window.
 static int data(lua_State *lua)
 {
 	check_packet(lua);
-	lua_pushvalue(lua, lua_upvalueindex(2));
+	lua_settop(lua, 1);
 	return 1;
 }
 
 static const luaL_Reg methods[] = {
 	{ "getbyte", getuint8 },     { "getuint8", getuint8 },   { "getuint16", getuint16 },
 	{ "getuint32", getuint32 },  { "getstring", getstring }, { "__len", length },
-	{ NULL, NULL },
+	{ "data", data },            { NULL, NULL },
 };
 
-// To the top of the stack.
 static struct packet *push_packet(lua_State *lua)
 {
 	struct packet *packet = lua_newuserdatauv(lua, sizeof *packet, 0);
 
 	lua_newtable(lua);
-	lua_pushvalue(lua, -2);
+	lua_pushvalue(lua, PACKET);
 	luaL_setfuncs(lua, methods, 1);
 	lua_pushvalue(lua, -1);
 	lua_setfield(lua, -2, "__index");
@@ -133,13 +129,6 @@ struct host *host_open(const char *script, const char *list, char *error, size_t
 	}
 	host->lua = lua;
 	host->packet = push_packet(lua);
-	host->network = push_packet(lua);
-	lua_getmetatable(lua, PACKET);
-	lua_pushvalue(lua, PACKET);
-	lua_pushvalue(lua, NETWORK);
-	lua_pushcclosure(lua, data, 2);
-	lua_setfield(lua, -2, "data");
-	lua_settop(lua, NETWORK);
 	return host;
 fail:
 	if (lua)
@@ -154,20 +143,16 @@ int host_run(struct host *host, const uint8_t *frame, size_t bytes, uint64_t rep
 	int verdict = -1;
 
 	*host->packet = (struct packet){ frame, bytes };
-	if (bytes >= LINK_HEADER)
-		*host->network = (struct packet){ frame + LINK_HEADER, bytes - LINK_HEADER };
-	else
-		*host->network = (struct packet){ frame, 0 };
 	for (uint64_t i = 0; i < repeat; i++) {
 		lua_pushvalue(lua, HANDLER);
 		lua_pushvalue(lua, PACKET);
 		if (lua_pcall(lua, 1, 1, 0) != LUA_OK) {
 			failed(lua, error, size);
-			lua_settop(lua, NETWORK);
+			lua_settop(lua, PACKET);
 			return -1;
 		}
 		verdict = (int)lua_tointeger(lua, -1);
-		lua_settop(lua, NETWORK);
+		lua_settop(lua, PACKET);
 	}
 	return verdict;
 }

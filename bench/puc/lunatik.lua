@@ -1,5 +1,5 @@
 -- Gives the handler that bench/scripts/NAME.lua registers by Lunatik's interfaces: the text that Moonhook compiles, run by PUC Lua. What handlers of
--- netfilter ask of an skb, the packet from its network header on, the host gives.
+-- netfilter ask of an skb the host gives.
 return function(path)
   local handler
   package.preload["netfilter"] = function()

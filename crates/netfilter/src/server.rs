@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mlua::{Function, Lua, MultiValue};
 use moonhook_hook::NetfilterPlace;
@@ -12,20 +12,14 @@ use moonhook_lunatik::{Callback, Ending, protected, text};
 use moonhook_queue::{Answer, Options, Packet, Queue, QueueError};
 use moonhook_user::{Changes, Refusal, Said, Skbs, UserError, Waiting};
 
-/// How long a thread waits for packets before it looks whether it should end.
-const NAP: Duration = Duration::from_millis(50);
-
 /// How long a packet waits for its handler at the utmost; then it passes, and the handler is ended if it is that which takes so long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long packets are still taken out of a queue that gets no more.
-const REST: Duration = Duration::from_millis(100);
-
 /// `NF_ACCEPT`: what becomes of packets without a verdict.
-const ACCEPT: u32 = 1;
+const ACCEPT: i32 = 1;
 
-/// What a handler has said of a packet, and made of it, or what has gone wrong.
-type Verdict = Result<(Said, Changes), String>;
+/// What a handler has said of a packet, or what has gone wrong, and what it has made of it: errors undo nothing.
+type Verdict = (Result<Said, String>, Changes);
 
 /// A handler's queues; dropped, they are gone.
 pub(crate) struct Hook {
@@ -83,27 +77,11 @@ struct Server {
 
 impl Server {
     fn run(self, mut queue: Queue) {
-        if let Err(error) = self.serve(&mut queue) {
+        let served =
+            moonhook_queue::serve(&mut queue, || self.is_over(), |queue, packet| self.decide(queue, &packet));
+        if let Err::<(), QueueError>(error) = served {
             self.handler.warn(&format!("netfilter: {error}"));
         }
-    }
-
-    /// Takes packets out of the queue until the end is wanted, and then those that wait.
-    fn serve(&self, queue: &mut Queue) -> Result<(), QueueError> {
-        while !self.is_over() {
-            if let Some(packet) = queue.next(NAP)? {
-                self.decide(queue, &packet)?;
-            }
-        }
-        queue.close()?;
-        let deadline = Instant::now() + REST;
-        while Instant::now() < deadline {
-            match queue.next(Duration::ZERO)? {
-                Some(packet) => self.decide(queue, &packet)?,
-                None => return Ok(()),
-            }
-        }
-        Ok(())
     }
 
     fn is_over(&self) -> bool {
@@ -111,7 +89,8 @@ impl Server {
     }
 
     fn decide(&self, queue: &mut Queue, packet: &Packet) -> Result<(), QueueError> {
-        let passing = Answer { verdict: ACCEPT, bytes: None, mark: None, connection_mark: None };
+        let passing =
+            Answer { verdict: ACCEPT.unsigned_abs(), bytes: None, mark: None, connection_mark: None };
         if self.is_over() {
             return queue.answer(packet, &passing);
         }
@@ -126,14 +105,11 @@ impl Server {
         };
         let asked =
             self.handler.ask(PATIENCE, || self.is_over(), move |lua, handler| ask(lua, handler, &waiting));
-        let (said, changes) = match asked {
-            Some(Ok(answer)) => answer,
-            Some(Err(problem)) => {
-                self.handler.warn(&problem);
-                return queue.answer(packet, &passing);
-            }
-            None => return queue.answer(packet, &passing),
-        };
+        let Some((said, changes)) = asked else { return queue.answer(packet, &passing) };
+        let said = said.unwrap_or_else(|problem| {
+            self.handler.warn(&problem);
+            Said { verdict: ACCEPT, mark: None }
+        });
         for (interface, frame) in &changes.sent {
             // The interface may have gone down: then the frame is lost, as it is in Lunatik.
             let _ = self.sender.send(*interface, frame);
@@ -150,6 +126,10 @@ impl Server {
 
 /// Asks a handler about a packet, in its state.
 fn ask(lua: &Lua, handler: &Function, waiting: &Waiting) -> Verdict {
+    asked(lua, handler, waiting).unwrap_or_else(|problem| (Err(problem), Changes::default()))
+}
+
+fn asked(lua: &Lua, handler: &Function, waiting: &Waiting) -> Result<Verdict, String> {
     let skbs = moonhook_lunatik::own::<Skbs, UserError>(lua, || Skbs::new(lua))
         .map_err(|error| error.to_string())?;
     let call = |handler: &Function, arguments: MultiValue| match protected(lua, handler, arguments) {
@@ -158,9 +138,9 @@ fn ask(lua: &Lua, handler: &Function, waiting: &Waiting) -> Verdict {
         Err(error) => Err(error.to_string()),
     };
     let asked = skbs.ask(std::iter::once(handler), waiting, call).map_err(|error| error.to_string())?;
-    match asked.said {
-        Ok(said) => Ok((said, asked.changes)),
-        Err(Refusal::Failed(problem)) => Err(problem),
-        Err(Refusal::NoVerdict(number)) => Err(format!("handler returned {number}, expected a verdict")),
-    }
+    let said = asked.said.map_err(|refusal| match refusal {
+        Refusal::Failed(problem) => problem,
+        Refusal::NoVerdict(number) => format!("handler returned {number}, expected a verdict"),
+    });
+    Ok((said, asked.changes))
 }

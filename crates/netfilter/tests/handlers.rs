@@ -130,6 +130,7 @@ fn verdicts_and_changes_count() {
            if text == 'index' then packet:setstring(28, tostring(skb:ifindex())) skb:checksum() end
            if text == 'table' then return refused[tostring(skb:ifindex())] and nf.action.DROP or nf.action.ACCEPT end
            if text == 'error' then error('what') end
+           if text == 'broken' then packet:setstring(28, 'BROKEN') skb:checksum() error('late') end
            if text == 'stolen' then return nf.action.STOLEN end
            return nf.action.ACCEPT
          end
@@ -146,14 +147,17 @@ fn verdicts_and_changes_count() {
         ("table", "table"),
         ("error", "error"),
         ("stolen", "stolen"),
+        // What was written before an error stays, as it does in handlers of load time and in Lunatik.
+        ("broken", "BROKEN"),
     ] {
         let came = come(text.as_bytes());
         assert_eq!(String::from_utf8_lossy(&came), expected, "{text}");
     }
     let lines = place.lines();
-    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(lines.len(), 3, "{lines:?}");
     assert!(lines[0].ends_with("script.lua:11: what"), "{lines:?}");
     assert_eq!(lines[1], "handler returned 2, expected a verdict");
+    assert!(lines[2].ends_with("script.lua:12: late"), "{lines:?}");
     // Both families have the handler, and tables are shared.
     assert_eq!(passes(b"drop", "::1"), None);
     place.run("refused['1'] = true");

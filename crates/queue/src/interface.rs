@@ -2,7 +2,6 @@
 
 use crate::Packet;
 use nix::libc;
-use std::collections::HashMap;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -18,11 +17,9 @@ struct Interface {
     address: [u8; 6],
 }
 
-/// The interfaces that packets came in by so far.
+/// Whom the kernel is asked by about interfaces. What it has said is not kept: addresses change, and numbers come again.
 pub struct Interfaces {
-    /// To ask the kernel with.
     socket: Option<OwnedFd>,
-    known: HashMap<u32, Option<Interface>>,
 }
 
 impl Interfaces {
@@ -32,20 +29,17 @@ impl Interfaces {
         let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
         // SAFETY: a descriptor that the kernel has just made, and nobody else has.
         let socket = (socket >= 0).then(|| unsafe { OwnedFd::from_raw_fd(socket) });
-        Interfaces { socket, known: HashMap::new() }
+        Interfaces { socket }
     }
 
     /// The header of a packet that has come in: none where its interface has none, nothing (`None`) where it has come in by no interface.
     ///
     /// The destination is the interface's own address, or the one that stands for a destination of several (RFC 1112 § 6.4, RFC 2464 § 7).
-    pub fn header(&mut self, packet: &Packet) -> Option<Vec<u8>> {
+    pub fn header(&self, packet: &Packet) -> Option<Vec<u8>> {
         if packet.input == 0 || packet.output != 0 && packet.source.is_none() {
             return None;
         }
-        let socket = &self.socket;
-        let interface =
-            *self.known.entry(packet.input).or_insert_with(|| ask(socket.as_ref()?, packet.input));
-        let interface = interface?;
+        let interface = ask(self.socket.as_ref()?, packet.input)?;
         if interface.kind != ETHERNET && interface.kind != LOOPBACK {
             return Some(Vec::new());
         }
@@ -114,7 +108,7 @@ mod tests {
     /// The loopback interface has number 1 in every network namespace.
     #[test]
     fn a_header_is_made_for_packets_that_came_in() {
-        let mut interfaces = Interfaces::open();
+        let interfaces = Interfaces::open();
         let packet = Packet { input: 1, ethertype: 0x800, bytes: vec![0x45; 20], ..Packet::default() };
         assert_eq!(interfaces.header(&packet).map(|header| header.len()), Some(14));
         let sent = Packet { input: 0, output: 1, ..packet };

@@ -11,9 +11,11 @@ mod message;
 mod packet;
 mod queue;
 mod rule;
+mod serve;
 mod socket;
 
 pub use connection::{Counters, Tuple, counters, forget};
 pub use error::QueueError;
 pub use packet::{Answer, Packet};
 pub use queue::{Answerer, Options, Queue};
+pub use serve::serve;

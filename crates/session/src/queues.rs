@@ -6,23 +6,17 @@ use crate::{Options, SessionError, threads};
 use moonhook_hook::{NetfilterPlace, Place, Point, QUEUE};
 use moonhook_install::FrameSender;
 use moonhook_load::QueuedPlace;
-use moonhook_queue::{Answer, Packet, Queue, QueueError};
+use moonhook_queue::{Answer, Packet, Queue, QueueError, serve};
 use moonhook_records::{Counters, Message, VerdictCount};
 use moonhook_user::Waiting;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-/// How long a thread waits for packets before it looks whether it should end.
-const NAP: Duration = Duration::from_millis(50);
+use std::time::Duration;
 
 /// How long a packet waits for handlers that are at something else, at the utmost.
 const PATIENCE: Duration = Duration::from_secs(12);
-
-/// How long packets are still taken out of a queue that gets no more.
-const REST: Duration = Duration::from_millis(200);
 
 /// The queues of all places.
 #[derive(Default)]
@@ -199,24 +193,9 @@ struct Server {
 }
 
 impl Server {
-    /// Takes packets out of the queue until the end is wanted, and then those that wait.
     fn run(self, mut queue: Queue) -> Result<(), SessionError> {
-        let mut deadline = None;
-        loop {
-            if deadline.is_none() && self.end.load(Ordering::Relaxed) {
-                queue.close()?;
-                deadline = Some(Instant::now() + REST);
-            }
-            let is_over = deadline.is_some_and(|deadline| Instant::now() > deadline);
-            match queue.next(if deadline.is_some() { Duration::ZERO } else { NAP })? {
-                Some(packet) => self.decide(&mut queue, packet)?,
-                None if deadline.is_some() => return Ok(()),
-                None => {}
-            }
-            if is_over {
-                return Ok(());
-            }
-        }
+        let is_over = || self.end.load(Ordering::Relaxed);
+        Ok(serve::<QueueError>(&mut queue, is_over, |queue, packet| self.decide(queue, packet))?)
     }
 
     fn decide(&self, queue: &mut Queue, packet: Packet) -> Result<(), QueueError> {

@@ -81,6 +81,13 @@ impl Metadata {
         Metadata { numbers: NAMES.map(of), ..Metadata::default() }
     }
 
+    /// The same with a mark.
+    pub fn marked(mut self, mark: u32) -> Metadata {
+        let place = NAMES.iter().position(|name| *name == "mark");
+        place.iter().for_each(|place| self.numbers[*place] = mark.into());
+        self
+    }
+
     /// What the hook has under that name.
     pub fn get(&self, hook: &Hook, name: &[u8]) -> Option<i64> {
         let index = NAMES.iter().position(|known| known.as_bytes() == name)?;

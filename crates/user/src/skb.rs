@@ -84,6 +84,8 @@ pub(crate) struct Skb {
     /// `None` when its handlers have returned.
     bytes: Option<Bytes>,
     interface: Option<u32>,
+    /// What it had when it was handed over.
+    mark: u32,
     connection_mark: Option<u32>,
     /// Where handlers have set that.
     is_marked: bool,
@@ -154,6 +156,7 @@ impl Skbs {
         self.lua.create_any_userdata(Skb {
             bytes: Some(Bytes::new(&self.lua, packet.header.as_deref(), &packet.bytes)?),
             interface: packet.interface,
+            mark: packet.mark,
             connection_mark: packet.connection_mark,
             is_marked: false,
             window: None,
@@ -181,6 +184,6 @@ impl Skbs {
 }
 
 /// What the object that shows a packet's bytes has beside them.
-fn metadata(interface: Option<u32>) -> Metadata {
-    Metadata::received(interface.unwrap_or(0), 0)
+fn metadata(skb: &Skb) -> Metadata {
+    Metadata::received(skb.interface.unwrap_or(0), 0).marked(skb.mark)
 }

@@ -20,9 +20,9 @@ pub fn all() -> Vec<Work> {
             "Lunatik, DNS names at netfilter",
             "lunatik_dns",
             vec![
-                case("listed", frames::dns_question("malware.example.net"), NF_DROP),
-                case("unlisted", frames::dns_question("www.open.example.net"), NF_ACCEPT),
-                case("other port", frames::udp(5060, 128), NF_ACCEPT),
+                case("listed", network(frames::dns_question("malware.example.net")), NF_DROP),
+                case("unlisted", network(frames::dns_question("www.open.example.net")), NF_ACCEPT),
+                case("other port", network(frames::udp(5060, 128)), NF_ACCEPT),
             ],
             const { &[DNS] },
         ),
@@ -36,6 +36,11 @@ pub fn all() -> Vec<Work> {
             const { &[SNI] },
         ),
     ]
+}
+
+/// A frame from its network header on, as netfilter has it and a test run takes it (`bpf_prog_test_run_nf`, net/bpf/test_run.c).
+fn network(frame: Vec<u8>) -> Vec<u8> {
+    frame[14..].to_vec()
 }
 
 fn work(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'static [Peer]) -> Work {

@@ -454,7 +454,13 @@ local function make(writable, handled, swaps, members, least)
     local length = integer("resize", 1, ...)
     if self[PACKET] or not self[WHOLE] then error("cannot resize external memory", 2) end
     if length < 1 then refuse(1, "resize", "out of bounds") end
-    self[MEMORY].length = length
+    local memory = self[MEMORY]
+    -- What was cut off before does not come back.
+    if memory.changed or memory.text then
+      for i = memory.length, length - 1 do memory.bytes[i] = 0 end
+      memory.changed = true
+    end
+    memory.length = length
   end
 
   function methods.layout(self, layout)

@@ -83,10 +83,14 @@ fn mark(fields: &Table) -> Result<Option<u32>, String> {
 /// `NF_IP_PRI_CONNTRACK_DEFRAG` (include/uapi/linux/netfilter_ipv4.h).
 const DEFRAGMENTATION: i32 = -400;
 
-/// A field that is an integer.
+/// Floats up to here have all integers; no field is larger.
+const MOST: f64 = 9e15;
+
+/// A field that is an integer, or a float with the value of one.
 fn number(fields: &Table, name: &str, default: Option<i64>) -> Result<i64, String> {
     match (field(fields, name)?, default) {
         (Value::Integer(number), _) => Ok(number),
+        (Value::Number(number), _) if number.fract() == 0.0 && number.abs() < MOST => Ok(number as i64),
         (Value::Nil, Some(default)) => Ok(default),
         (Value::Number(_), _) => Err(format!("bad field '{name}' (number has no integer representation)")),
         (other, _) => Err(bad(&other, name, "number")),

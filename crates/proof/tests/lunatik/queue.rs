@@ -135,7 +135,7 @@ fn asked(body: &str) -> (Result<Said, String>, Asked<mlua::Error>) {
     let packet = Waiting {
         bytes: datagram(7, b"abc"),
         header: Some([&[2; 6][..], &[4; 6], &[8, 0]].concat()),
-        mark: 0,
+        mark: 6,
         interface: Some(4),
         connection_mark: Some(9),
     };
@@ -169,6 +169,7 @@ fn methods_do_what_lunatiks_do() {
             (1, None),
         ),
         ("assert(skb:connmark() == 9 and skb:connmark(0x1ffffffff) == 0xffffffff) return 1", (1, None)),
+        ("assert(skb:data().mark == 6 and skb:copy():data().mark == 6) return 1", (1, None)),
         ("return 3", (3, None)),
     ] {
         assert_eq!(asked(body).0, Ok(Said { verdict: expected.0, mark: expected.1 }), "{body}");

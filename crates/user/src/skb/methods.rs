@@ -116,7 +116,7 @@ fn data(lua: &Lua, skb: &AnyUserData, arguments: &[Value]) -> Results {
         }
     };
     let (mut packet, _) = known(skb, "data")?;
-    let (interface, window) = (packet.interface, packet.window.clone());
+    let (metadata, window) = (metadata(&packet), packet.window.clone());
     let shown = packet.bytes.as_mut().and_then(|bytes| bytes.window(from_link));
     let (hook, bytes) = shown.ok_or("bad argument #1 to 'data' (MAC header not set)")?;
     let (is_copy, block) = (packet.is_copy, packet.bytes.as_ref().map(Bytes::block));
@@ -125,9 +125,7 @@ fn data(lua: &Lua, skb: &AnyUserData, arguments: &[Value]) -> Results {
         // SAFETY: `push_window` has made that object, of bytes of the same block.
         Some(window) => unsafe { lua.exec_raw(window, |state| object::aim(state, 1, hook, bytes)) },
         // SAFETY: the block is on top of the stack, and its bytes stay where they are until it is collected.
-        None => unsafe {
-            lua.exec_raw(block, |state| object::push_window(state, hook, bytes, metadata(interface)))
-        },
+        None => unsafe { lua.exec_raw(block, |state| object::push_window(state, hook, bytes, metadata)) },
     }
     .map_err(|error| error.to_string())?;
     if !is_copy {
@@ -165,6 +163,7 @@ fn copy(lua: &Lua, skb: &AnyUserData, _: &[Value]) -> Results {
     let copy = Skb {
         bytes: bytes.map_err(|error| error.to_string())?,
         interface: packet.interface,
+        mark: packet.mark,
         connection_mark: packet.connection_mark,
         is_marked: false,
         window: None,
