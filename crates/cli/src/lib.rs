@@ -25,6 +25,7 @@ mod hook;
 mod list;
 mod loading;
 mod lunatik;
+mod memory;
 mod nflua;
 mod options;
 mod package;

@@ -2,6 +2,7 @@
 
 use super::frames::Frames;
 use super::screen::{Screen, Stream};
+use crate::memory;
 use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{FlowsKept, Form, Kept, Name, Reloaded, Remark, TableKept};
@@ -167,6 +168,7 @@ impl Audience for Reporter {
             let kept = taken_over.map(|plan| kept_text(&plan.tables, &plan.variables)).unwrap_or_default();
             self.text.write_all(kept.as_bytes())?;
         }
+        memory::give_back();
         self.flush()
     }
 
@@ -218,6 +220,7 @@ impl Audience for Reporter {
         } else if !self.quiet {
             self.text.write_all(reloaded_text(reloaded).as_bytes())?;
         }
+        memory::give_back();
         self.flush()
     }
 
