@@ -372,7 +372,8 @@ fn run_script(
             .lua
             .globals()
             .set("finalizers", true)
-            .and_then(|()| control.open(runner.lua, &globals.table));
+            .and_then(|()| control.open(runner.lua, &globals.table))
+            .and_then(|()| print::keep_own(runner.lua, &globals.table));
         opened.map_err(|error| runner.setup_error(error))?;
     }
     let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;

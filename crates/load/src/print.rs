@@ -16,6 +16,19 @@ static KEY: u8 = 0;
 /// Its address is the key of what is true if lines go to standard error.
 static STDERR: u8 = 0;
 
+/// Its address is the key of the function that gets the lines in the place of standard output.
+static WRITER: u8 = 0;
+
+/// From now on what this state prints, and does not keep, goes to a function, line by line.
+pub(crate) fn print_to(lua: &Lua, writer: Function) -> mlua::Result<()> {
+    // SAFETY: the closure takes the value on top of the stack, and owns nothing.
+    unsafe {
+        lua.exec_raw::<()>(writer, |state| {
+            ffi::lua_rawsetp(state, ffi::LUA_REGISTRYINDEX, (&raw const WRITER).cast());
+        })
+    }
+}
+
 /// From now on what this state prints, and does not keep, goes to standard error.
 pub(crate) fn print_to_stderr(lua: &Lua) -> mlua::Result<()> {
     // SAFETY: the closure takes the value on top of the stack, and owns nothing.
@@ -28,6 +41,16 @@ pub(crate) fn print_to_stderr(lua: &Lua) -> mlua::Result<()> {
 
 fn key() -> *const c_void {
     (&raw const KEY).cast()
+}
+
+/// Has a script's `print` be this state's own, which programs know, where somebody has put another one into its surroundings: that gets the lines.
+pub(crate) fn keep_own(lua: &Lua, globals: &Table) -> mlua::Result<()> {
+    let (own, theirs): (Function, Function) = (lua.globals().get("print")?, globals.raw_get("print")?);
+    if own != theirs {
+        print_to(lua, theirs)?;
+        globals.raw_set("print", own)?;
+    }
+    Ok(())
 }
 
 /// The function that scripts see as `print`.
@@ -92,7 +115,15 @@ unsafe extern "C-unwind" fn print(state: *mut lua_State) -> c_int {
             ffi::lua_rawseti(state, -2, ffi::lua_rawlen(state, -2) as i64 + 1);
         } else {
             ffi::lua_pop(state, 1);
-            write_line(state);
+            if ffi::lua_rawgetp(state, ffi::LUA_REGISTRYINDEX, (&raw const WRITER).cast())
+                == ffi::LUA_TFUNCTION
+            {
+                ffi::lua_insert(state, -2);
+                ffi::lua_call(state, 1, 0);
+            } else {
+                ffi::lua_pop(state, 1);
+                write_line(state);
+            }
         }
         0
     }

@@ -4,11 +4,15 @@
 //! spells. Whether a line is ever reached is not asked.
 
 mod reach;
+mod results;
+mod values;
 
 use moonhook_diagnostic::Place;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{ClosureId, Prototype, Snapshot, Value};
 use reach::{Reached, reached};
+use results::{answering, returned, second_result};
+use values::{Known, known, variable};
 
 /// The first thing that needs a queue, and where it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,11 +65,11 @@ const QUEUE: i64 = 3;
 /// What that handler needs.
 pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
     let all = reached(snapshot, handler);
+    let asks_for_link = all.iter().any(|function| names_link(snapshot, function));
     let mut need = None;
     for function in &all {
         let prototype = snapshot.prototype(function.prototype);
         let place = |pc: usize, name: Option<&[u8]>| place(snapshot, prototype, pc, name);
-        let asks_for_link = names_link(prototype);
         for (pc, word) in prototype.code.iter().enumerate() {
             let i = Instruction(*word);
             let verdict = verdict(snapshot, function, prototype, i);
@@ -74,7 +78,17 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
             }
             let found = match i.opcode() {
                 _ if verdict == Some(QUEUE) => Some(("hands packets to another queue", None)),
-                Some(Opcode::Self_) => method(prototype, i, asks_for_link),
+                Some(Opcode::GetUpval) => of_process(variable(snapshot, function, i.b()).as_ref(), None),
+                Some(Opcode::Self_ | Opcode::GetField) => {
+                    let Some(Value::String(name)) = prototype.constants.get(i.c()) else { continue };
+                    match known(snapshot, function, pc, i.b()) {
+                        None => method(name, asks_for_link),
+                        Some(Known::Table(table)) => {
+                            of_process(snapshot.table(table).field(name), Some(name.as_ref()))
+                        }
+                        Some(Known::Other) => None,
+                    }
+                }
                 _ => None,
             };
             if let (None, Some((what, name))) = (&need, found) {
@@ -82,9 +96,14 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
             }
         }
     }
-    let own = snapshot.prototype(snapshot.closure(handler).prototype);
-    for (pc, number) in all.first().into_iter().flat_map(|function| returned(snapshot, function)) {
-        let place = place(snapshot, own, pc, None);
+    let answering = answering(snapshot, &all);
+    let results = answering.iter().flat_map(|function| {
+        returned(snapshot, function)
+            .into_iter()
+            .map(|result| (snapshot.prototype(function.prototype), result))
+    });
+    for (prototype, (pc, number)) in results {
+        let place = place(snapshot, prototype, pc, None);
         if let Some((_, verdict)) = NEVER.iter().find(|(known, _)| *known == number) {
             return Found::Never { verdict, place };
         }
@@ -93,22 +112,18 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
         }
     }
     let marks = || {
-        second_result(own).map(|pc| Need {
-            what: "sets the packet's mark".to_string(),
-            place: place(snapshot, own, pc, None),
+        answering.iter().find_map(|function| {
+            let prototype = snapshot.prototype(function.prototype);
+            let place = place(snapshot, prototype, second_result(prototype)?, None);
+            Some(Need { what: "sets the packet's mark".to_string(), place })
         })
     };
     need.or_else(marks).map_or(Found::Nothing, Found::Queue)
 }
 
-/// What the method needs that the instruction looks up.
-fn method(
-    prototype: &Prototype,
-    i: Instruction,
-    asks_for_link: bool,
-) -> Option<(&'static str, Option<&[u8]>)> {
-    let Some(Value::String(name)) = prototype.constants.get(i.c()) else { return None };
-    let what = match &**name {
+/// What a method needs, by its name.
+fn method(name: &[u8], asks_for_link: bool) -> Option<(&'static str, Option<&[u8]>)> {
+    let what = match name {
         name if WRITERS.contains(&name) => "writes to the packet",
         b"data" if asks_for_link => "reads the link's header",
         name => OF_SKB.iter().find(|(method, _)| *method == name)?.1,
@@ -116,9 +131,16 @@ fn method(
     Some((what, Some(name)))
 }
 
-/// Whether the function spells the name of the link's layer (`skb:data("mac")`).
-fn names_link(prototype: &Prototype) -> bool {
-    prototype.constants.iter().any(|value| matches!(value, Value::String(name) if **name == *b"mac"))
+/// A value that is only in the process: objects and functions of the modules for processes.
+fn of_process<'a>(value: Option<&Value>, name: Option<&'a [u8]>) -> Option<(&'static str, Option<&'a [u8]>)> {
+    matches!(value, Some(Value::Opaque(..))).then_some(("uses what is in the process", name))
+}
+
+/// Whether the function spells the name of the link's layer (`skb:data("mac")`), or has it in a variable.
+fn names_link(snapshot: &Snapshot, function: &Reached) -> bool {
+    let constants = &snapshot.prototype(function.prototype).constants;
+    let is = |value: &Value| matches!(value, Value::String(name) if **name == *b"mac");
+    constants.iter().any(is) || function.variables(snapshot).any(is)
 }
 
 /// The verdict that an instruction gets out of the table of verdicts.
@@ -131,40 +153,6 @@ fn verdict(snapshot: &Snapshot, function: &Reached, prototype: &Prototype, i: In
         }
         _ => None,
     }
-}
-
-/// Numbers that a function returns for sure, and where: literals, and variables of load time.
-fn returned(snapshot: &Snapshot, function: &Reached) -> Vec<(usize, i64)> {
-    let prototype = snapshot.prototype(function.prototype);
-    let number = |pc: usize, register: usize| {
-        let setter = Instruction(prototype.code[prototype.only_setter(pc, register)?]);
-        match setter.opcode()? {
-            Opcode::LoadI => Some(setter.sbx()),
-            Opcode::GetUpval => function.integer(snapshot, setter.b()),
-            _ => None,
-        }
-    };
-    let returns = |(pc, word): (usize, &u32)| {
-        let i = Instruction(*word);
-        let gives = i.opcode() == Some(Opcode::Return1) || i.opcode() == Some(Opcode::Return) && i.b() >= 2;
-        Some((pc, number(pc, i.a()).filter(|_| gives)?))
-    };
-    prototype.code.iter().enumerate().filter_map(returns).collect()
-}
-
-/// Where a function returns two values, the second of which is not nil for sure.
-fn second_result(prototype: &Prototype) -> Option<usize> {
-    let returns = |(pc, word): (usize, &u32)| {
-        let i = Instruction(*word);
-        let is_pair = i.opcode() == Some(Opcode::Return) && i.b() >= 3;
-        (is_pair && !is_nil(prototype, pc, i.a() + 1)).then_some(pc)
-    };
-    prototype.code.iter().enumerate().find_map(returns)
-}
-
-fn is_nil(prototype: &Prototype, pc: usize, register: usize) -> bool {
-    let setter = prototype.only_setter(pc, register);
-    setter.is_some_and(|setter| Instruction(prototype.code[setter]).opcode() == Some(Opcode::LoadNil))
 }
 
 fn place(snapshot: &Snapshot, prototype: &Prototype, pc: usize, name: Option<&[u8]>) -> Option<Place> {

@@ -74,6 +74,8 @@ fn what_only_reads_runs_in_the_kernel() {
         "local function pair() return 1, 2 end local a, b = pair() return a",
         "local t = {copy = 1} return t.copy",
         "return #skb",
+        "return tonumber('1')",
+        "local function one() return 1 end return one()",
     ] {
         assert_eq!(need(body), None, "{body}");
     }
@@ -93,8 +95,35 @@ fn what_does_more_is_queued_and_the_line_says_why() {
         ("return skb:data('mac'):getbyte(0)", "3 reads the link's header"),
         ("return action.QUEUE", "3 hands packets to another queue"),
         ("return 3", "3 hands packets to another queue"),
+        // Methods as values, and results of functions that are called last.
+        ("local copy = skb.copy return 1", "3 copies the packet"),
+        ("return pcall(skb.data, skb, 'mac') and 1", "3 reads the link's header"),
+        ("local d = skb:data() local set = d.setuint8\nset(d, 8, 9) return 1", "3 writes to the packet"),
+        ("local function v() return 1, 7 end\nreturn v()", "3 sets the packet's mark"),
+        ("local function v() return action.QUEUE end return v()", "3 hands packets to another queue"),
+        ("local function v() return 3 end return v()", "3 hands packets to another queue"),
     ] {
         assert_eq!(need(body).as_deref(), Some(expected), "{body}");
+    }
+}
+
+/// What is not the packet's is not taken for it: tables of load time have methods of the same names. What they are is known.
+#[test]
+fn variables_of_load_time_are_known() {
+    for (variable, body, queued) in [
+        ("{copy = function() return 1 end}", "return own:copy()", 0),
+        ("{copy = function() return 1, 2 end}", "return own:copy()", 2),
+        ("function() return 1, 2 end", "return own()", 2),
+        ("function() return 1, 2 end", "local a, b = own() return a", 0),
+        ("'mac'", "return skb:data(own) and 1", 2),
+        ("'net'", "return skb:data(own) and 1", 0),
+    ] {
+        let script = Script::new(&format!(
+            "local netfilter = require 'netfilter'\nlocal own = {variable}\n\
+             netfilter.register{{hook = function(skb) {body} end, pf = 1, hooknum = 0}}"
+        ));
+        let loaded = load(&root(), &script.path, None).unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert_eq!(loaded.queued.len(), queued, "{variable}: {body}");
     }
 }
 
@@ -119,6 +148,7 @@ fn verdicts_of_the_kernel_alone_are_refused() {
         ("\nreturn stolen", "STOLEN"),
         ("\nif #skb > 9 then return action.REPEAT end", "REPEAT"),
         ("\nreturn 5", "STOP"),
+        ("\nlocal function v() return 5 end return v()", "STOP"),
     ] {
         let error = load(&root(), &Script::of_handler(body).path, None).err().expect(body);
         let diagnostic = error.diagnostic();

@@ -14,16 +14,34 @@ pub struct Reached {
 impl Reached {
     /// The integer that one of its variables is when load time has ended.
     pub fn integer(&self, snapshot: &Snapshot, upvalue: usize) -> Option<i64> {
-        match snapshot.cell(self.cells.get(upvalue).copied().flatten()?).value {
-            Value::Integer(number) => Some(number),
+        match self.variable(snapshot, upvalue)? {
+            Value::Integer(number) => Some(*number),
             _ => None,
         }
     }
 
+    /// Whether it is that function.
+    pub fn is(&self, snapshot: &Snapshot, function: &Value) -> bool {
+        let Value::Closure(closure) = function else { return false };
+        let closure = snapshot.closure(*closure);
+        closure.prototype == self.prototype
+            && closure.upvalues.iter().copied().map(Some).eq(self.cells.iter().copied())
+    }
+
+    /// What its variables are when load time has ended.
+    pub fn variables<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Value> {
+        self.cells.iter().flatten().map(|cell| &snapshot.cell(*cell).value)
+    }
+
+    /// The same of the one with that number, where it is one of load time.
+    pub fn variable<'s>(&self, snapshot: &'s Snapshot, upvalue: usize) -> Option<&'s Value> {
+        Some(&snapshot.cell(self.cells.get(upvalue).copied().flatten()?).value)
+    }
+
     /// Whether one of its variables is the table of netfilter's verdicts, or a table with that, or the function reaches it by name.
     pub fn uses_verdicts(&self, snapshot: &Snapshot) -> bool {
-        let tables = self.cells.iter().flatten().filter_map(|cell| match snapshot.cell(*cell).value {
-            Value::Table(table) => Some(table),
+        let tables = self.variables(snapshot).filter_map(|value| match value {
+            Value::Table(table) => Some(*table),
             _ => None,
         });
         let is = |table| is_verdicts(snapshot, table);
