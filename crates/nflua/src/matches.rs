@@ -2,7 +2,7 @@
 
 use crate::NfluaError;
 use crate::functions::Functions;
-use crate::log::Log;
+use crate::log::Journal;
 use crate::question::Question;
 use crate::state::{Order, Orders};
 use mlua::Function;
@@ -32,7 +32,7 @@ pub struct Matches {
     folder: PathBuf,
     settings: Settings,
     orders: Orders,
-    log: Log,
+    log: Journal,
     all: Vec<Match>,
     running: Option<Running>,
     /// Programs that were replaced, and since when.
@@ -81,7 +81,7 @@ impl Sources<'_> {
 
 impl Matches {
     /// None yet; their files will be in `folder`.
-    pub fn new(folder: PathBuf, settings: Settings, orders: Orders, log: Log) -> Matches {
+    pub fn new(folder: PathBuf, settings: Settings, orders: Orders, log: Journal) -> Matches {
         Matches { folder, settings, orders, log, all: Vec::new(), running: None, retired: Vec::new() }
     }
 

@@ -1,6 +1,7 @@
 //! The process with the states of a network namespace.
 
 use crate::functions::Outside;
+use crate::log::Journal;
 use crate::protocol::{self, DATA, Request, STATES};
 use crate::raw::RawSockets;
 use crate::socket::{Connection, Listener};
@@ -53,6 +54,7 @@ pub struct Options {
 struct Server {
     options: Options,
     outside: Outside,
+    log: Journal,
     states: Mutex<BTreeMap<String, Arc<State>>>,
     connections: AtomicUsize,
     /// Everything ends.
@@ -72,11 +74,14 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     // Each rule's program takes some.
     let _ = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
-    forget_earlier(&options);
+    let log = Journal::begin(options.log)
+        .map_err(|error| NfluaError::refused(Errno::EAGAIN, format!("lines cannot be logged: {error}")))?;
+    forget_earlier(&options, &log);
     ready(&options.socket);
     let server = Arc::new(Server {
         options,
         outside,
+        log,
         states: Mutex::default(),
         connections: AtomicUsize::new(0),
         ends: AtomicBool::new(false),
@@ -102,14 +107,15 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     }
     // Only an empty folder goes.
     let _ = std::fs::remove_dir(&server.options.pins);
+    server.log.finish();
     outcome
 }
 
 /// Removes what an earlier process has left in the file system of programs, but for what rules have.
-fn forget_earlier(options: &Options) {
+fn forget_earlier(options: &Options, log: &Journal) {
     for folder in std::fs::read_dir(&options.pins).into_iter().flatten().flatten() {
         if let Err(error) = moonhook_install::remove_unruled(&folder.path()) {
-            options.log.failed(&error.to_string());
+            log.failed(&error.to_string());
         }
     }
 }
@@ -211,7 +217,7 @@ impl Server {
             Request::Destroy { name } => self.destroy(&name),
             Request::Execute { name, title, code } => {
                 let state = self.state(&name, Errno::ENOENT).inspect_err(|_| {
-                    self.options.log.failed(&format!("lua state not found: {name}"));
+                    self.log.failed(&format!("lua state not found: {name}"));
                 })?;
                 let title = title_of(&title, &name).to_string();
                 state.ask(LONGEST, |reply| Order::Execute { title, code, reply }).map(|()| Vec::new())
@@ -242,7 +248,7 @@ impl Server {
 
     fn create(&self, name: String, memory: usize) -> Answer {
         let refused = |errno, reason: String| {
-            self.options.log.failed(&reason);
+            self.log.failed(&reason);
             Err(NfluaError::refused(errno, reason))
         };
         let mut states = self.states();
@@ -252,7 +258,7 @@ impl Server {
         if states.len() >= STATES {
             return refused(Errno::ENOSPC, format!("max states limit reached or out of memory: {STATES}"));
         }
-        let Options { folder, pins, settings, log, .. } = &self.options;
+        let Options { folder, pins, settings, .. } = &self.options;
         let state = State::begin(Wanted {
             name: name.clone(),
             memory,
@@ -261,7 +267,7 @@ impl Server {
             notes: self.options.socket.with_extension("targets"),
             settings: settings.clone(),
             outside: self.outside.clone(),
-            log: *log,
+            log: self.log.clone(),
         })?;
         states.insert(name, Arc::new(state));
         Ok(Vec::new())
@@ -278,7 +284,7 @@ impl Server {
                 Ok(Vec::new())
             }
             Err(error) => {
-                self.options.log.failed(&format!("could not destroy lua state: {error}"));
+                self.log.failed(&format!("could not destroy lua state: {error}"));
                 Err(error)
             }
         }

@@ -3,7 +3,7 @@
 mod thread;
 
 use crate::functions::Outside;
-use crate::log::Log;
+use crate::log::Journal;
 use crate::{Generation, NfluaError, Question};
 use moonhook_engine::Settings;
 use moonhook_queue::{Answerer, Packet};
@@ -90,7 +90,7 @@ pub struct Wanted {
     pub notes: PathBuf,
     pub settings: Settings,
     pub outside: Outside,
-    pub log: Log,
+    pub log: Journal,
 }
 
 /// A state as other threads have it.

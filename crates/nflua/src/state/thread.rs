@@ -3,7 +3,7 @@
 use super::{Order, Orders, Waiting, Wanted};
 use crate::functions::{Functions, Outside};
 use crate::held::Held;
-use crate::log::Log;
+use crate::log::Journal;
 use crate::matches::{Matches, Sources};
 use crate::question::encoded;
 use crate::targets::Targets;
@@ -39,7 +39,7 @@ pub(super) struct Thread {
     targets: Targets,
     outside: Outside,
     name: String,
-    log: Log,
+    log: Journal,
     /// What it had taken before anything was executed.
     surroundings: usize,
 }
@@ -56,7 +56,7 @@ impl Thread {
         loaded.limit_memory(limit).map_err(|error| state(&error))?;
         let options = ControlOptions { time_limit: TIME, ..ControlOptions::default() };
         let control = Control::unbound(loaded, options).map_err(|error| state(&error))?;
-        let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log);
+        let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log.clone());
         let targets = Targets::new(&name, &notes, orders);
         let mut state =
             Thread { living, control, functions, matches, targets, outside, name, log, surroundings };
@@ -101,8 +101,8 @@ impl Thread {
                 Ok(order) => self.see_to(order),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let log = self.log;
-            let next = self.control.turn(&mut |report| told(log, report));
+            let log = self.log.clone();
+            let next = self.control.turn(&mut |report| told(&log, report));
             due = next.into_iter().chain(self.matches.bury()).min();
         }
         self.matches.end();
@@ -255,8 +255,8 @@ impl Thread {
                     connections::forget_of(head, length_of(*length));
                 }
                 (name, values) => {
-                    let log = self.log;
-                    self.control.event(name, values, &mut |report| told(log, report));
+                    let log = self.log.clone();
+                    self.control.event(name, values, &mut |report| told(&log, report));
                 }
             },
         }
@@ -292,7 +292,7 @@ fn length_of(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-fn told(log: Log, report: Report) {
+fn told(log: &Journal, report: Report) {
     match report {
         Report::Print(line) => log.printed(&line),
         Report::Error(error) => log.failed(&error.message),
