@@ -138,8 +138,11 @@ fn serve(server: &Arc<Server>, connection: Connection) {
 }
 
 impl Server {
+    /// Those whose threads are there.
     fn states(&self) -> MutexGuard<'_, BTreeMap<String, Arc<State>>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.retain(|_, state| !state.has_ended());
+        states
     }
 
     /// The next message, until the end of the connection or of everything.
@@ -275,12 +278,16 @@ impl Server {
 
     fn destroy(&self, name: &str) -> Answer {
         let released = self.state(name, Errno::ENOENT).and_then(|state| {
-            state.ask(PATIENCE, |reply| Order::Release { ends: true, reply }).map(|()| state)
+            match state.ask(PATIENCE, |reply| Order::Release { ends: true, reply }) {
+                // One that has ended by itself is no more.
+                Ok(()) | Err(NfluaError::Gone) => Ok(state),
+                Err(error) => Err(error),
+            }
         });
         match released {
             Ok(state) => {
+                // Whoever looks for it then finds none.
                 state.join();
-                self.states().remove(name);
                 Ok(Vec::new())
             }
             Err(error) => {
@@ -309,16 +316,92 @@ impl Server {
     fn stop(&self) -> Answer {
         let states: Vec<Arc<State>> = self.states().values().cloned().collect();
         for state in states {
-            state.ask(PATIENCE, |reply| Order::Release { ends: false, reply }).map_err(
-                |error| match error {
-                    NfluaError::Refused { errno, reason } => {
-                        NfluaError::refused(errno, format!("state '{}' is in use: {reason}", state.name))
-                    }
-                    error => error,
-                },
-            )?;
+            match state.ask(PATIENCE, |reply| Order::Release { ends: false, reply }) {
+                Ok(()) | Err(NfluaError::Gone) => {}
+                Err(NfluaError::Refused { errno, reason }) => {
+                    let reason = format!("state '{}' is in use: {reason}", state.name);
+                    return Err(NfluaError::refused(errno, reason));
+                }
+                Err(error) => return Err(error),
+            }
         }
         self.ends.store(true, Ordering::Relaxed);
         Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(folder: &Path) -> Server {
+        let options = Options {
+            socket: folder.join("socket"),
+            folder: folder.to_path_buf(),
+            pins: folder.join("pins"),
+            settings: Settings::default(),
+            log: Log::Standard,
+            ahead: 0,
+        };
+        let outside = Outside { ports: Arc::default(), sockets: Arc::new(RawSockets::open()), ahead: 0 };
+        Server {
+            log: Journal::begin(options.log).unwrap(),
+            options,
+            outside,
+            states: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            ends: AtomicBool::new(false),
+        }
+    }
+
+    fn execute(server: &Server, code: &str) -> Answer {
+        let code = code.as_bytes().to_vec();
+        server.answer(Request::Execute { name: "st".to_string(), title: String::new(), code })
+    }
+
+    /// Has the state at something, asked by another thread.
+    fn keep_busy(state: &Arc<State>) -> thread::JoinHandle<Result<(), NfluaError>> {
+        let (state, code) = (Arc::clone(state), b"for i = 1, 30000000 do end done = true".to_vec());
+        let work = move || state.ask(LONGEST, |reply| Order::Execute { title: String::new(), code, reply });
+        let thread = thread::spawn(work);
+        thread::sleep(NAP);
+        thread
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_not_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(folder.path());
+        server.create("st".to_string(), 1 << 20).unwrap();
+        let state = server.state("st", Errno::ENOENT).unwrap();
+        let busy = keep_busy(&state);
+        let released = state.ask(Duration::from_millis(1), |reply| Order::Release { ends: true, reply });
+        assert_eq!(released.unwrap_err().to_string(), "state 'st' is busy");
+        busy.join().unwrap().unwrap();
+        execute(&server, "assert(done)").unwrap();
+        server.destroy("st").unwrap();
+    }
+
+    #[test]
+    fn a_state_whose_thread_has_ended_is_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(folder.path());
+        server.create("st".to_string(), 1 << 20).unwrap();
+        let state = server.state("st", Errno::ENOENT).unwrap();
+        state.begin_end();
+        state.join();
+        assert!(server.list().unwrap().is_empty());
+        server.create("st".to_string(), 1 << 20).unwrap();
+        execute(&server, "x = 1").unwrap();
+        // It ends while it is asked.
+        let state = server.state("st", Errno::ENOENT).unwrap();
+        let busy = keep_busy(&state);
+        state.begin_end();
+        server.destroy("st").unwrap();
+        busy.join().unwrap().unwrap();
+        server.create("st".to_string(), 1 << 20).unwrap();
+        server.state("st", Errno::ENOENT).unwrap().begin_end();
+        server.stop().unwrap();
+        assert!(server.ends.load(Ordering::Relaxed));
     }
 }

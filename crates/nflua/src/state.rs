@@ -1,5 +1,6 @@
 //! A state: a thread with a Lua state, which does one thing after another.
 
+mod reply;
 mod thread;
 
 use crate::functions::Outside;
@@ -9,9 +10,10 @@ use moonhook_engine::Settings;
 use moonhook_queue::{Answerer, Packet};
 use moonhook_records::Message;
 use nix::errno::Errno;
+use reply::{Reply, promised};
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thread::Thread;
@@ -23,9 +25,6 @@ const ORDERS: usize = 1 << 14;
 const STACK: usize = 8 << 20;
 
 pub type Orders = SyncSender<Order>;
-
-/// Who waits for what came of something.
-pub type Reply<T> = SyncSender<Result<T, NfluaError>>;
 
 /// What a state is to do.
 pub enum Order {
@@ -65,6 +64,19 @@ pub enum Order {
     End,
 }
 
+impl Order {
+    /// Begins it, unless somebody has waited for it who does no more.
+    fn begin(&self) -> bool {
+        match self {
+            Order::Execute { reply, .. } | Order::Release { reply, .. } => reply.begin(),
+            Order::Match { reply, .. } => reply.begin(),
+            Order::Target { reply, .. } => reply.begin(),
+            Order::Memory { reply } => reply.begin(),
+            Order::Packet(_) | Order::Data { .. } | Order::Said(_) | Order::End => true,
+        }
+    }
+}
+
 /// A packet that a target decides about.
 pub struct Waiting {
     pub function: Arc<str>,
@@ -99,6 +111,8 @@ pub struct State {
     pub memory: usize,
     orders: Orders,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// There as long as the thread is at work, however that ends.
+    work: Weak<()>,
 }
 
 impl State {
@@ -108,35 +122,35 @@ impl State {
         let (orders, taken) = sync_channel(ORDERS);
         let (begun, has_begun) = sync_channel(1);
         let (name, memory, own) = (wanted.name.clone(), wanted.memory, orders.clone());
-        let run = move || match Thread::begin(wanted, own) {
-            Ok(state) => {
-                let _ = begun.send(Ok(()));
-                state.run(&taken);
+        let at_work = Arc::new(());
+        let work = Arc::downgrade(&at_work);
+        let run = move || {
+            let _at_work = at_work;
+            match Thread::begin(wanted, own) {
+                Ok(state) => {
+                    let _ = begun.send(Ok(()));
+                    state.run(&taken);
+                }
+                Err(error) => drop(begun.send(Err(NfluaError::refused(Errno::ENOMEM, error.to_string())))),
             }
-            Err(error) => drop(begun.send(Err(NfluaError::refused(Errno::ENOMEM, error.to_string())))),
         };
         let thread = std::thread::Builder::new().name("nflua".to_string()).stack_size(STACK).spawn(run);
         let thread = thread.map_err(|error| NfluaError::refused(Errno::EAGAIN, error.to_string()))?;
         has_begun.recv().map_err(|_| NfluaError::Gone)??;
-        Ok(State { name, memory, orders, thread: Mutex::new(Some(thread)) })
+        Ok(State { name, memory, orders, thread: Mutex::new(Some(thread)), work })
     }
 
-    /// Gives an order, and waits for what comes of it, at most so long.
+    /// Gives an order, and waits for what comes of it, at most so long; as long again if it has begun by then. What has not is not done.
     ///
     /// # Errors
     /// `Gone`; `Refused` where the state is at something else; what the order comes to.
     pub fn ask<T>(&self, patience: Duration, order: impl FnOnce(Reply<T>) -> Order) -> Result<T, NfluaError> {
-        let (reply, replied) = sync_channel(1);
+        let (reply, promise) = promised();
         let busy = || NfluaError::refused(Errno::EBUSY, format!("state '{}' is busy", self.name));
         match self.orders.try_send(order(reply)) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Err(busy()),
-            Err(TrySendError::Disconnected(_)) => return Err(NfluaError::Gone),
-        }
-        match replied.recv_timeout(patience) {
-            Ok(outcome) => outcome,
-            Err(RecvTimeoutError::Timeout) => Err(busy()),
-            Err(RecvTimeoutError::Disconnected) => Err(NfluaError::Gone),
+            Ok(()) => promise.wait(patience).unwrap_or_else(|| Err(busy())),
+            Err(TrySendError::Full(_)) => Err(busy()),
+            Err(TrySendError::Disconnected(_)) => Err(NfluaError::Gone),
         }
     }
 
@@ -152,8 +166,7 @@ impl State {
 
     /// Whether its thread has ended.
     pub fn has_ended(&self) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.work.strong_count() == 0
     }
 
     /// Waits for its thread, which has been told to end.

@@ -89,10 +89,12 @@ impl Thread {
             };
             match order {
                 Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => break,
+                // Nobody waits for it any more.
+                Ok(order) if !order.begin() => {}
                 Ok(Order::Release { ends, reply }) => {
                     let outcome = self.release();
                     let is_over = ends && outcome.is_ok();
-                    let _ = reply.send(outcome);
+                    reply.send(outcome);
                     if is_over {
                         self.targets.forget();
                         break;
@@ -110,21 +112,21 @@ impl Thread {
 
     fn see_to(&mut self, order: Order) {
         match order {
-            Order::Execute { title, code, reply } => drop(reply.send(self.execute(&title, &code))),
+            Order::Execute { title, code, reply } => reply.send(self.execute(&title, &code)),
             Order::Match { question, reply } => {
                 let Thread { living, control, functions, matches, .. } = self;
                 let mut sources = Sources { living, control, functions };
-                drop(reply.send(matches.path(&question, &mut sources)));
+                reply.send(matches.path(&question, &mut sources));
             }
             Order::Target { function, generation, reply } => {
-                drop(reply.send(self.targets.queue(&function, generation)))
+                reply.send(self.targets.queue(&function, generation))
             }
             Order::Packet(waiting) => self.decide(waiting),
             Order::Data { port, bytes } => self.receive(port, &bytes),
             Order::Said(message) => self.said(message),
             Order::Memory { reply } => {
                 let used = self.control.lua().used_memory().saturating_sub(self.surroundings);
-                drop(reply.send(Ok(used)));
+                reply.send(Ok(used));
             }
             Order::Release { .. } | Order::End => {}
         }
