@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What goes wrong with NFLua's states stops no other: nobody reads what one prints.
+# What goes wrong with NFLua's states stops no other: nobody reads what one prints; one has no memory left.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -47,3 +47,43 @@ whole() { [ "$(($(grep -c '^x*$' "$WORK/printed") + $(lost)))" = 20000 ]; }
 eventually "every line is written or counted" whole
 kill "$READER"
 exec 9>&-
+
+mkdir "$WORK/xtables"
+OWN=$(pkg-config --variable=xtlibdir xtables) || skip "libxtables-dev is not installed"
+"$MOONHOOK" nflua install --xtables-dir "$WORK/xtables" --no-lua >"$WORK/install.out" 2>"$WORK/install.err" \
+    || skip "nothing can be installed here: $(head -n 1 "$WORK/install.err")"
+export XTABLES_LIBDIR=$WORK/xtables:$OWN
+rule() { inside iptables -w -A INPUT -i lo -p udp "$@" 2>"$WORK/rule.err" || die "$*: $(cat "$WORK/rule.err")"; }
+
+# passes PORT LENGTH: whether a datagram of that many bytes arrives there.
+cat >"$WORK/passes.py" <<'PYTHON'
+import socket, sys
+
+with socket.socket(type=socket.SOCK_DGRAM) as receiver, socket.socket(type=socket.SOCK_DGRAM) as sender:
+    receiver.bind(("127.0.0.1", int(sys.argv[1])))
+    receiver.settimeout(1.5)
+    sender.sendto(b"x" * int(sys.argv[2]), receiver.getsockname())
+    try:
+        print("passes" if len(receiver.recv(1 << 16)) == int(sys.argv[2]) else "differs")
+    except TimeoutError:
+        print("nothing")
+PYTHON
+passes() { inside python3 "$WORK/passes.py" "$@"; }
+
+# A state that has no memory left decides about no packet: its targets accept.
+cat >"$WORK/full.lua" <<'LUA'
+for _, bytes in ipairs { 100000, 1000, 10 } do
+  while pcall(function() kept = { kept, ("x"):rep(bytes) .. tostring(kept) } end) do end
+end
+error "the state is full"
+LUA
+start "$WORK/run.out"
+nflua create st 1000000
+nflua execute st -e 'function drops(packet) return "drop" end'
+rule --dport 7002 -j LUA --state st --function drops
+is nothing passes 7002 50000
+fails 1 nflua execute st "$WORK/full.lua"
+is passes passes 7002 50000
+grep -q '^nflua: .*not enough memory' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
+inside iptables -w -F INPUT
+end

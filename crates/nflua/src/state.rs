@@ -4,10 +4,10 @@ mod reply;
 mod thread;
 
 use crate::functions::Outside;
+use crate::held::Held;
 use crate::log::Journal;
 use crate::{Generation, NfluaError, Question};
 use moonhook_engine::Settings;
-use moonhook_queue::{Answerer, Packet};
 use moonhook_records::Message;
 use nix::errno::Errno;
 use reply::{Reply, promised};
@@ -82,10 +82,9 @@ pub struct Waiting {
     pub function: Arc<str>,
     /// How it is called.
     pub generation: Generation,
-    pub packet: Packet,
+    pub packet: Held,
     /// The link's header, as far as it is known.
     pub link: Option<Vec<u8>>,
-    pub answerer: Arc<Answerer>,
 }
 
 /// What a state is made with.

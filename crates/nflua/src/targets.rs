@@ -1,5 +1,6 @@
 //! What rules decide by in the process: a queue for each function that rules name as their target, and a thread that takes packets out of it.
 
+use crate::held::Held;
 use crate::question::{decoded, encoded};
 use crate::state::{Order, Orders, Waiting};
 use crate::{Generation, NfluaError};
@@ -66,11 +67,8 @@ impl Targets {
                 let Ok(next) = queue.next(NAP) else { return };
                 let Some(packet) = next else { continue };
                 let link = queue.link_header(&packet);
-                let (function, answerer) = (Arc::clone(&named), Arc::clone(&answerer));
-                if orders
-                    .send(Order::Packet(Waiting { function, generation, packet, link, answerer }))
-                    .is_err()
-                {
+                let (function, packet) = (Arc::clone(&named), Held::new(packet, Arc::clone(&answerer)));
+                if orders.send(Order::Packet(Waiting { function, generation, packet, link })).is_err() {
                     return;
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::{Order, Orders, Waiting, Wanted};
 use crate::functions::{Functions, Outside};
-use crate::held::Held;
+use crate::held::{ACCEPT, DROP, Shared};
 use crate::log::Journal;
 use crate::matches::{Matches, Sources};
 use crate::question::encoded;
@@ -23,9 +23,6 @@ const TIME: Duration = Duration::from_secs(10);
 /// Memory of a state beside what it was created with and what its surroundings take, in bytes: packets that targets decide about, and what
 /// functions and tables take while programs are made of them.
 const SPARE: usize = 8 << 20;
-
-/// `NF_ACCEPT`.
-const ACCEPT: u32 = 1;
 
 /// The function that messages of programs are given to.
 const RECEIVE: &str = "__receive_callback";
@@ -172,30 +169,47 @@ impl Thread {
 
     /// Asks a target's function. An error accepts, as does what is no verdict: the rules behind it are not asked.
     fn decide_by_packet(&mut self, waiting: Waiting) -> mlua::Result<()> {
-        let Waiting { function, packet, link, answerer, .. } = waiting;
+        let Waiting { function, packet, link, .. } = waiting;
+        let held = Shared::new(packet.into());
+        let verdict = self.verdict_by_packet(&function, &held, link.as_deref());
+        // Lua lets go of its own at some time only: the packet does not wait for that.
+        let answer = match &verdict {
+            Ok(Some(verdict)) => number_of(verdict),
+            Ok(None) => return Ok(()),
+            Err(_) => ACCEPT,
+        };
+        held.borrow_mut().answer(answer, None);
+        verdict.map(drop)
+    }
+
+    /// What a function names as its verdict about a packet; nothing, if it has stolen it.
+    fn verdict_by_packet(
+        &self,
+        function: &str,
+        held: &Shared,
+        link: Option<&[u8]>,
+    ) -> mlua::Result<Option<Vec<u8>>> {
         let lua = self.control.lua().clone();
-        let bytes = packet.bytes.clone();
-        let held = Held::new(packet, answerer);
-        let (packet, held) = self.functions.packet(&lua, &bytes, link.as_deref(), held)?;
-        let arguments = [Value::String(lua.create_string(&*function)?), Value::Table(packet.clone())];
+        let packet = self.functions.packet(&lua, held, link)?;
+        let arguments = [Value::String(lua.create_string(function)?), Value::Table(packet.clone())];
         let said = self.call(&self.functions.decide, MultiValue::from_iter(arguments));
-        let verdict =
-            self.results(said).front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec());
+        let results = self.results(said);
+        let verdict = results.front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec());
         let is_stolen = verdict.as_deref() == Some(b"stolen");
         self.functions.end_of(&packet, is_stolen)?;
-        if !is_stolen {
-            let mut held = held.borrow_mut::<Held>()?;
-            held.answer(number_of(verdict.as_deref().unwrap_or_default()), None);
+        if is_stolen {
+            held.borrow_mut().steal();
+            return Ok(None);
         }
-        Ok(())
+        Ok(Some(verdict.unwrap_or_default()))
     }
 
     /// The same of a function that gets the frame and the packet as objects, and may write to the packet.
     fn decide_by_objects(&mut self, waiting: Waiting) -> mlua::Result<()> {
-        let Waiting { function, packet, link, answerer, .. } = waiting;
+        let Waiting { function, mut packet, link, .. } = waiting;
         let lua = self.control.lua().clone();
-        let (bytes, link) = (lua.create_string(&packet.bytes)?, lua.create_string(link.unwrap_or_default())?);
-        let mut held = Held::new(packet, answerer);
+        let (bytes, link) =
+            (lua.create_string(packet.bytes())?, lua.create_string(link.unwrap_or_default())?);
         let arguments =
             [Value::String(lua.create_string(&*function)?), Value::String(bytes), Value::String(link)];
         let said = self.call(&self.functions.decide_by_objects, MultiValue::from_iter(arguments));
@@ -203,7 +217,7 @@ impl Thread {
         let results = self.results(said);
         let text = |number: usize| results.get(number).and_then(Value::as_string).map(|text| text.as_bytes());
         let verdict = number_of(text(0).as_deref().unwrap_or_default());
-        held.answer(verdict, text(1).as_deref());
+        packet.answer(verdict, text(1).as_deref());
         Ok(())
     }
 
@@ -304,7 +318,7 @@ fn told(log: &Journal, report: Report) {
 /// The verdict that a target's function names (`NF_DROP` …, include/uapi/linux/netfilter.h).
 fn number_of(verdict: &[u8]) -> u32 {
     match verdict {
-        b"drop" => 0,
+        b"drop" => DROP,
         b"queue" => 3,
         b"repeat" => 4,
         b"stop" => 5,
