@@ -70,7 +70,7 @@ with socket.socket(type=socket.SOCK_DGRAM) as receiver, socket.socket(type=socke
 PYTHON
 passes() { inside python3 "$WORK/passes.py" "$@"; }
 
-# A state that has no memory left decides about no packet: its targets accept.
+# A state that has no memory left decides about no packet: its targets accept, its matches find none.
 cat >"$WORK/full.lua" <<'LUA'
 for _, bytes in ipairs { 100000, 1000, 10 } do
   while pcall(function() kept = { kept, ("x"):rep(bytes) .. tostring(kept) } end) do end
@@ -79,10 +79,15 @@ error "the state is full"
 LUA
 start "$WORK/run.out"
 nflua create st 1000000
-nflua execute st -e 'function drops(packet) return "drop" end'
+nflua execute st -e 'function drops(packet) return "drop" end function matches(packet) return true end'
 rule --dport 7002 -j LUA --state st --function drops
+rule --dport 7001 -m lua --state st --function matches -j DROP
+is nothing passes 7001 100
 is nothing passes 7002 50000
 fails 1 nflua execute st "$WORK/full.lua"
+grep -q '^nflua: .*the state is full' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
+grep -q '^nflua: .*state st: rules find no packet: .*not enough memory' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
+is passes passes 7001 100
 is passes passes 7002 50000
 grep -q '^nflua: .*not enough memory' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
 inside iptables -w -F INPUT

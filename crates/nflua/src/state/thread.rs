@@ -141,11 +141,11 @@ impl Thread {
         let outcome = self.call(&chunk, MultiValue::new());
         let Thread { living, control, functions, matches, name, .. } = self;
         let renewed = matches.renew(&mut Sources { living, control, functions });
-        let renewed = renewed.map_err(|problem| format!("state {name}: rules find no packet: {problem}"));
-        outcome.map_err(|error| error.message).and(renewed).map_err(|problem| {
-            self.log.failed(&format!("could not execute / load data!: {problem}"));
-            NfluaError::refused(Errno::EINVAL, problem)
-        })
+        let renewed = renewed.map_err(|problem| format!("state {name}: {problem}"));
+        let problems = [outcome.err().map(|error| error.message), renewed.err()];
+        // Each is told; who has asked is told the first.
+        let failures: Vec<_> = problems.into_iter().flatten().map(failed).collect();
+        failures.into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Calls a function; what it prints is logged.
