@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What goes wrong with NFLua's states stops no other: nobody reads what one prints; one has no memory left.
+# What goes wrong with NFLua's states stops no other: nobody reads what one prints; one has no memory left; packets wait when it ends.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -92,3 +92,55 @@ is passes passes 7002 50000
 grep -q '^nflua: .*not enough memory' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
 inside iptables -w -F INPUT
 end
+
+# It is ended under traffic for a target that does not keep up: every packet arrives. The rule is there, and so is the note of its queue.
+cat >"$WORK/flood.py" <<'PYTHON'
+import socket, threading, time
+
+COUNT = 1500
+receiver = socket.socket(type=socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 7003))
+receiver.settimeout(3)
+seen = set()
+
+def receive():
+    try:
+        while len(seen) < COUNT:
+            seen.add(receiver.recv(100))
+    except TimeoutError:
+        pass
+
+thread = threading.Thread(target=receive)
+thread.start()
+with socket.socket(type=socket.SOCK_DGRAM) as sender:
+    for number in range(COUNT):
+        sender.sendto(b"%d" % number, ("127.0.0.1", 7003))
+        if number == 300:
+            print("sends", flush=True)
+        time.sleep(0.001)
+thread.join()
+print(len(seen), "of", COUNT)
+PYTHON
+start "$WORK/run.out"
+nflua create st 1000000
+nflua execute st -e 'function slow(packet) for i = 1, 1000000 do end end'
+rule --dport 7003 -j LUA --state st --function slow
+inside python3 "$WORK/flood.py" >"$WORK/flood.out" &
+FLOOD=$!
+PIDS+=("$FLOOD")
+eventually "packets are sent" grep -qs sends "$WORK/flood.out"
+end
+wait "$FLOOD"
+grep -q '^1500 of 1500$' "$WORK/flood.out" || die "$(cat "$WORK/flood.out")"
+NOTES=$WORK/faults-$$.targets
+[ -s "$NOTES/st" ] || die "the queue is not noted"
+
+# The next process has the queue again; when that is stopped, nothing is left of it.
+start "$WORK/run.out"
+nflua create st 1000000
+nflua execute st -e 'function slow(packet) return "drop" end'
+is nothing passes 7003 100
+inside iptables -w -F INPUT
+nflua stop
+wait "$RUN" || die "it ended with $?: $(cat "$WORK/run.err")"
+[ ! -e "$NOTES" ] || die "a note is left"

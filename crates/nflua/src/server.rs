@@ -97,18 +97,25 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
             }
         }
     }
-    server.ends.store(true, Ordering::Relaxed);
+    // Rules of targets stay where a signal ends it, and the next process has their queues again.
+    let is_stopped = server.ends.swap(true, Ordering::Relaxed);
     let states = std::mem::take(&mut *server.states());
-    states.values().for_each(|state| state.begin_end());
+    states.values().for_each(|state| state.begin_end(is_stopped));
     let deadline = Instant::now() + LAST;
     // What is at work for longer goes with the process, and its rules find nothing then.
     while Instant::now() < deadline && !states.values().all(|state| state.has_ended()) {
         thread::sleep(Duration::from_millis(5));
     }
-    // Only an empty folder goes.
+    // Only empty folders go.
     let _ = std::fs::remove_dir(&server.options.pins);
+    let _ = std::fs::remove_dir(notes(&server.options));
     server.log.finish();
     outcome
+}
+
+/// The folder where it is noted which queues states have.
+fn notes(options: &Options) -> PathBuf {
+    options.socket.with_extension("targets")
 }
 
 /// Removes what an earlier process has left in the file system of programs, but for what rules have.
@@ -267,7 +274,7 @@ impl Server {
             memory,
             folder: folder.clone(),
             pins: pins.clone(),
-            notes: self.options.socket.with_extension("targets"),
+            notes: notes(&self.options),
             settings: settings.clone(),
             outside: self.outside.clone(),
             log: self.log.clone(),
@@ -388,7 +395,7 @@ mod tests {
         let server = server(folder.path());
         server.create("st".to_string(), 1 << 20).unwrap();
         let state = server.state("st", Errno::ENOENT).unwrap();
-        state.begin_end();
+        state.begin_end(false);
         state.join();
         assert!(server.list().unwrap().is_empty());
         server.create("st".to_string(), 1 << 20).unwrap();
@@ -396,11 +403,11 @@ mod tests {
         // It ends while it is asked.
         let state = server.state("st", Errno::ENOENT).unwrap();
         let busy = keep_busy(&state);
-        state.begin_end();
+        state.begin_end(false);
         server.destroy("st").unwrap();
         busy.join().unwrap().unwrap();
         server.create("st".to_string(), 1 << 20).unwrap();
-        server.state("st", Errno::ENOENT).unwrap().begin_end();
+        server.state("st", Errno::ENOENT).unwrap().begin_end(false);
         server.stop().unwrap();
         assert!(server.ends.load(Ordering::Relaxed));
     }

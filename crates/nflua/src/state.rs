@@ -12,6 +12,7 @@ use moonhook_records::Message;
 use nix::errno::Errno;
 use reply::{Reply, promised};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -61,6 +62,7 @@ pub enum Order {
         ends: bool,
         reply: Reply<()>,
     },
+    /// Looks whether it is to end.
     End,
 }
 
@@ -104,11 +106,25 @@ pub struct Wanted {
     pub log: Journal,
 }
 
+/// Whether a state is to end, whatever orders wait.
+#[derive(Default)]
+pub struct End {
+    is_wanted: AtomicBool,
+    forgets: AtomicBool,
+}
+
+impl End {
+    fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Acquire)
+    }
+}
+
 /// A state as other threads have it.
 pub struct State {
     pub name: String,
     pub memory: usize,
     orders: Orders,
+    end: Arc<End>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// There as long as the thread is at work, however that ends.
     work: Weak<()>,
@@ -123,12 +139,17 @@ impl State {
         let (name, memory, own) = (wanted.name.clone(), wanted.memory, orders.clone());
         let at_work = Arc::new(());
         let work = Arc::downgrade(&at_work);
+        let end = Arc::<End>::default();
+        let own_end = Arc::clone(&end);
         let run = move || {
             let _at_work = at_work;
             match Thread::begin(wanted, own) {
                 Ok(state) => {
                     let _ = begun.send(Ok(()));
-                    state.run(&taken);
+                    let targets = state.run(&taken, &own_end);
+                    // What is left is accepted.
+                    drop(taken);
+                    targets.join();
                 }
                 Err(error) => drop(begun.send(Err(NfluaError::refused(Errno::ENOMEM, error.to_string())))),
             }
@@ -136,7 +157,7 @@ impl State {
         let thread = std::thread::Builder::new().name("nflua".to_string()).stack_size(STACK).spawn(run);
         let thread = thread.map_err(|error| NfluaError::refused(Errno::EAGAIN, error.to_string()))?;
         has_begun.recv().map_err(|_| NfluaError::Gone)??;
-        Ok(State { name, memory, orders, thread: Mutex::new(Some(thread)), work })
+        Ok(State { name, memory, orders, end, thread: Mutex::new(Some(thread)), work })
     }
 
     /// Gives an order, and waits for what comes of it, at most so long; as long again if it has begun by then. What has not is not done.
@@ -158,9 +179,12 @@ impl State {
         let _ = self.orders.try_send(order);
     }
 
-    /// Has it end.
-    pub fn begin_end(&self) {
-        let _ = self.orders.try_send(Order::End);
+    /// Has it end. If it `forgets`, nobody is to have its queues again.
+    pub fn begin_end(&self, forgets: bool) {
+        self.end.forgets.store(forgets, Ordering::Relaxed);
+        self.end.is_wanted.store(true, Ordering::Release);
+        // It may wait for one.
+        self.tell(Order::End);
     }
 
     /// Whether its thread has ended.

@@ -1,6 +1,6 @@
 //! The thread that has a state: it does one thing after another.
 
-use super::{Order, Orders, Waiting, Wanted};
+use super::{End, Order, Orders, Waiting, Wanted};
 use crate::functions::{Functions, Outside};
 use crate::held::{ACCEPT, DROP, Shared};
 use crate::log::Journal;
@@ -14,11 +14,18 @@ use moonhook_load::{CallError, Living, LoadError};
 use moonhook_records::Message;
 use moonhook_schema::Datum;
 use nix::errno::Errno;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How long one function may run, in time on a processor.
 const TIME: Duration = Duration::from_secs(10);
+
+/// How long a state that ends decides about packets that wait; others are accepted.
+const REST: Duration = Duration::from_millis(200);
+
+/// How long it waits for one before it looks whether there are more.
+const STEP: Duration = Duration::from_millis(2);
 
 /// Memory of a state beside what it was created with and what its surroundings take, in bytes: packets that targets decide about, and what
 /// functions and tables take while programs are made of them.
@@ -77,15 +84,16 @@ impl Thread {
         }
     }
 
-    pub fn run(mut self, orders: &Receiver<Order>) {
+    /// Does what it is told until it is to end; gives the targets, whose queues are there until nobody has a packet of them.
+    pub fn run(mut self, orders: &Receiver<Order>, end: &End) -> Targets {
         let mut due = None;
-        loop {
+        while !end.is_wanted() {
             let order = match due {
                 None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(due) => orders.recv_timeout(left(due)),
             };
             match order {
-                Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => break,
                 // Nobody waits for it any more.
                 Ok(order) if !order.begin() => {}
                 Ok(Order::Release { ends, reply }) => {
@@ -93,7 +101,7 @@ impl Thread {
                     let is_over = ends && outcome.is_ok();
                     reply.send(outcome);
                     if is_over {
-                        self.targets.forget();
+                        end.forgets.store(true, Ordering::Relaxed);
                         break;
                     }
                 }
@@ -104,7 +112,28 @@ impl Thread {
             let next = self.control.turn(&mut |report| told(&log, report));
             due = next.into_iter().chain(self.matches.bury()).min();
         }
+        self.targets.close();
+        self.rest(orders);
+        if end.forgets.load(Ordering::Relaxed) {
+            self.targets.forget();
+        }
         self.matches.end();
+        self.targets
+    }
+
+    /// Decides about packets that have come, and those that wait in queues which get no more.
+    fn rest(&mut self, orders: &Receiver<Order>) {
+        let deadline = Instant::now() + REST;
+        while Instant::now() < deadline {
+            // What a thread has sent before its end is there.
+            let is_all = self.targets.have_ended();
+            match orders.recv_timeout(STEP) {
+                Ok(Order::Packet(waiting)) => self.decide(waiting),
+                Ok(_) => {}
+                Err(_) if is_all => break,
+                Err(_) => {}
+            }
+        }
     }
 
     fn see_to(&mut self, order: Order) {
