@@ -86,14 +86,21 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
         connections: AtomicUsize::new(0),
         ends: AtomicBool::new(false),
     });
-    let mut outcome = Ok(());
+    let mut last = None;
     while !stop.load(Ordering::Relaxed) && !server.ends.load(Ordering::Relaxed) {
         match listener.accept(NAP) {
-            Ok(Some(connection)) => serve(&server, connection),
+            Ok(Some(connection)) => {
+                last = None;
+                serve(&server, connection);
+            }
             Ok(None) => {}
+            // Those that are there go on. What is the same as before is not told again.
             Err(error) => {
-                outcome = Err(error);
-                break;
+                let problem = error.to_string();
+                if last.as_ref() != Some(&problem) {
+                    server.log.failed(&problem);
+                    last = Some(problem);
+                }
             }
         }
     }
@@ -110,7 +117,7 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     let _ = std::fs::remove_dir(&server.options.pins);
     let _ = std::fs::remove_dir(notes(&server.options));
     server.log.finish();
-    outcome
+    Ok(())
 }
 
 /// The folder where it is noted which queues states have.
