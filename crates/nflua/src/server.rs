@@ -10,7 +10,7 @@ use crate::{Log, NfluaError};
 use moonhook_engine::Settings;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,10 +55,17 @@ struct Server {
     options: Options,
     outside: Outside,
     log: Journal,
-    states: Mutex<BTreeMap<String, Arc<State>>>,
+    states: Mutex<States>,
     connections: AtomicUsize,
     /// Everything ends.
     ends: AtomicBool,
+}
+
+#[derive(Default)]
+struct States {
+    known: BTreeMap<String, Arc<State>>,
+    /// Names of those that are being made.
+    begun: BTreeSet<String>,
 }
 
 type Answer = Result<Vec<Vec<u8>>, NfluaError>;
@@ -106,11 +113,12 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     }
     // Rules of targets stay where a signal ends it, and the next process has their queues again.
     let is_stopped = server.ends.swap(true, Ordering::Relaxed);
-    let states = std::mem::take(&mut *server.states());
+    let states = std::mem::take(&mut server.states().known);
     states.values().for_each(|state| state.begin_end(is_stopped));
     let deadline = Instant::now() + LAST;
     // What is at work for longer goes with the process, and its rules find nothing then.
-    while Instant::now() < deadline && !states.values().all(|state| state.has_ended()) {
+    let is_over = || states.values().all(|state| state.has_ended()) && server.states().begun.is_empty();
+    while Instant::now() < deadline && !is_over() {
         thread::sleep(Duration::from_millis(5));
     }
     // Only empty folders go.
@@ -153,9 +161,9 @@ fn serve(server: &Arc<Server>, connection: Connection) {
 
 impl Server {
     /// Those whose threads are there.
-    fn states(&self) -> MutexGuard<'_, BTreeMap<String, Arc<State>>> {
+    fn states(&self) -> MutexGuard<'_, States> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        states.retain(|_, state| !state.has_ended());
+        states.known.retain(|_, state| !state.has_ended());
         states
     }
 
@@ -220,7 +228,8 @@ impl Server {
     fn pass_on(&self, connection: &mut Connection, port: u32) -> Result<(), Errno> {
         while let Some(message) = self.next(connection)? {
             let (name, Some(bytes)) = protocol::field(&message) else { continue };
-            let state = std::str::from_utf8(name).ok().and_then(|name| self.states().get(name).cloned());
+            let state =
+                std::str::from_utf8(name).ok().and_then(|name| self.states().known.get(name).cloned());
             if let Some(state) = state.filter(|_| bytes.len() <= DATA) {
                 state.tell(Order::Data { port, bytes: bytes.to_vec() });
             }
@@ -259,7 +268,7 @@ impl Server {
     }
 
     fn state(&self, name: &str, errno: Errno) -> Result<Arc<State>, NfluaError> {
-        let known = self.states().get(name).cloned();
+        let known = self.states().known.get(name).cloned();
         known.ok_or_else(|| NfluaError::refused(errno, format!("there is no state '{name}'")))
     }
 
@@ -268,16 +277,41 @@ impl Server {
             self.log.failed(&reason);
             Err(NfluaError::refused(errno, reason))
         };
+        {
+            let mut states = self.states();
+            if states.known.contains_key(&name) || states.begun.contains(&name) {
+                return refused(Errno::EEXIST, format!("state already exists: {name}"));
+            }
+            if states.known.len() + states.begun.len() >= STATES {
+                return refused(
+                    Errno::ENOSPC,
+                    format!("max states limit reached or out of memory: {STATES}"),
+                );
+            }
+            states.begun.insert(name.clone());
+        }
+        // It may have rules to compile programs for: the others go on.
+        let made = self.make(&name, memory);
         let mut states = self.states();
-        if states.contains_key(&name) {
-            return refused(Errno::EEXIST, format!("state already exists: {name}"));
+        // Whoever ends everything takes the states after that has been said: nobody else has this one end.
+        if self.ends.load(Ordering::Relaxed) {
+            drop(states);
+            if let Ok(state) = made {
+                state.begin_end(false);
+                state.join();
+            }
+            self.states().begun.remove(&name);
+            return Err(NfluaError::Gone);
         }
-        if states.len() >= STATES {
-            return refused(Errno::ENOSPC, format!("max states limit reached or out of memory: {STATES}"));
-        }
+        states.begun.remove(&name);
+        states.known.insert(name, Arc::new(made?));
+        Ok(Vec::new())
+    }
+
+    fn make(&self, name: &str, memory: usize) -> Result<State, NfluaError> {
         let Options { folder, pins, settings, .. } = &self.options;
-        let state = State::begin(Wanted {
-            name: name.clone(),
+        State::begin(Wanted {
+            name: name.to_string(),
             memory,
             folder: folder.clone(),
             pins: pins.clone(),
@@ -285,9 +319,7 @@ impl Server {
             settings: settings.clone(),
             outside: self.outside.clone(),
             log: self.log.clone(),
-        })?;
-        states.insert(name, Arc::new(state));
-        Ok(Vec::new())
+        })
     }
 
     fn destroy(&self, name: &str) -> Answer {
@@ -312,7 +344,7 @@ impl Server {
     }
 
     fn list(&self) -> Answer {
-        let states: Vec<Arc<State>> = self.states().values().cloned().collect();
+        let states: Vec<Arc<State>> = self.states().known.values().cloned().collect();
         let mut fields = Vec::new();
         for state in states {
             let used = match state.ask(GLANCE, |reply| Order::Memory { reply }) {
@@ -328,7 +360,7 @@ impl Server {
     }
 
     fn stop(&self) -> Answer {
-        let states: Vec<Arc<State>> = self.states().values().cloned().collect();
+        let states: Vec<Arc<State>> = self.states().known.values().cloned().collect();
         for state in states {
             match state.ask(PATIENCE, |reply| Order::Release { ends: false, reply }) {
                 Ok(()) | Err(NfluaError::Gone) => {}
@@ -375,7 +407,7 @@ mod tests {
 
     /// Has the state at something, asked by another thread.
     fn keep_busy(state: &Arc<State>) -> thread::JoinHandle<Result<(), NfluaError>> {
-        let (state, code) = (Arc::clone(state), b"for i = 1, 30000000 do end done = true".to_vec());
+        let (state, code) = (Arc::clone(state), b"for i = 1, 100000000 do end done = true".to_vec());
         let work = move || state.ask(LONGEST, |reply| Order::Execute { title: String::new(), code, reply });
         let thread = thread::spawn(work);
         thread::sleep(NAP);
@@ -417,5 +449,37 @@ mod tests {
         server.state("st", Errno::ENOENT).unwrap().begin_end(false);
         server.stop().unwrap();
         assert!(server.ends.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn others_go_on_while_a_state_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Arc::new(server(folder.path()));
+        // Its notes come when somebody writes them.
+        let note = notes(&server.options).join("slow");
+        std::fs::create_dir(notes(&server.options)).unwrap();
+        nix::unistd::mkfifo(&note, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let making = thread::spawn({
+            let server = Arc::clone(&server);
+            move || server.create("slow".to_string(), 1 << 20)
+        });
+        thread::sleep(NAP);
+        let others = thread::spawn({
+            let server = Arc::clone(&server);
+            move || {
+                server.create("st".to_string(), 1 << 20).unwrap();
+                execute(&server, "x = 1").unwrap();
+                server.create("slow".to_string(), 1 << 20).unwrap_err().to_string()
+            }
+        });
+        let deadline = Instant::now() + LAST;
+        while Instant::now() < deadline && !others.is_finished() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(others.is_finished(), "they wait");
+        assert_eq!(others.join().unwrap(), "state already exists: slow");
+        std::fs::write(&note, "").unwrap();
+        making.join().unwrap().unwrap();
+        assert_eq!(server.list().unwrap().len(), 6);
     }
 }
