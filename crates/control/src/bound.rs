@@ -94,6 +94,14 @@ impl Control {
         Ok(&mut self.loaded)
     }
 
+    /// As [`Loaded::limit_memory`].
+    ///
+    /// # Errors
+    /// `State`.
+    pub fn limit_memory(&mut self, bytes: usize) -> Result<usize, ControlError> {
+        Ok(self.loaded.limit_memory(bytes)?)
+    }
+
     /// Connects the state with a program that was made of its last snapshot. Flow tables are not for such states.
     ///
     /// # Errors

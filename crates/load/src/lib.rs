@@ -215,13 +215,13 @@ impl Loaded {
         Some(Upvalue { function: self.cells.raw_get(at).ok()?, number: self.cells.raw_get(at + 1).ok()? })
     }
 
-    /// From now on the state's memory may have so many bytes.
+    /// From now on the state's memory may have so many bytes; any, if that is 0. Gives how many it might have before.
     ///
     /// # Errors
     /// The state cannot be limited.
-    pub fn limit_memory(&mut self, bytes: usize) -> mlua::Result<()> {
-        self.memory_limit = bytes;
-        self.lua.set_memory_limit(bytes).map(drop)
+    pub fn limit_memory(&mut self, bytes: usize) -> mlua::Result<usize> {
+        self.lua.set_memory_limit(bytes)?;
+        Ok(std::mem::replace(&mut self.memory_limit, bytes))
     }
 
     /// Lets go of what only the snapshot needed: it, the handlers, and tables and variables by number.

@@ -1,12 +1,12 @@
 //! What states have beside Lua's library: the functions in Lua that matches and targets are made by, and what the process does for them.
 
 use crate::Generation;
-use crate::held::Held;
+use crate::held::Shared;
 use crate::native;
 use crate::ports::Ports;
 use crate::question::Question;
 use crate::raw::RawSockets;
-use mlua::{AnyUserData, Function, Lua, Table};
+use mlua::{Function, Lua, Table};
 use moonhook_load::{ForHandlers, Living};
 use moonhook_snapshot::{Snapshot, Value as Frozen};
 use std::cell::Cell;
@@ -128,17 +128,10 @@ impl Functions {
     }
 
     /// A packet that waits for what a target says.
-    pub fn packet(
-        &self,
-        lua: &Lua,
-        bytes: &[u8],
-        link: Option<&[u8]>,
-        held: Held,
-    ) -> mlua::Result<(Table, AnyUserData)> {
-        let held = lua.create_any_userdata(held)?;
-        let (bytes, link) =
-            (lua.create_string(bytes)?, link.map(|link| lua.create_string(link)).transpose()?);
-        Ok((self.waiting.call((bytes, link, &held))?, held))
+    pub fn packet(&self, lua: &Lua, held: &Shared, link: Option<&[u8]>) -> mlua::Result<Table> {
+        let bytes = lua.create_string(held.borrow().bytes())?;
+        let link = link.map(|link| lua.create_string(link)).transpose()?;
+        self.waiting.call((bytes, link, lua.create_any_userdata(Shared::clone(held))?))
     }
 
     /// What a packet can do ends, unless it is stolen.

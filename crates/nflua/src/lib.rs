@@ -13,6 +13,7 @@ mod generation;
 mod headers;
 mod held;
 pub mod install;
+mod lines;
 mod log;
 mod matches;
 mod native;

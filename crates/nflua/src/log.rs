@@ -1,7 +1,12 @@
 //! What states print, and what has failed: lines, for a person or for the kernel's log.
+//!
+//! Threads write them ([`Lines`]): no state and no client waits for who reads.
 
-use std::fs::OpenOptions;
-use std::io::Write;
+use crate::lines::Lines;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 
 /// Where lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,38 +17,110 @@ pub enum Log {
     Kernel,
 }
 
-impl Log {
-    /// A line that a state has printed.
-    pub fn printed(self, line: &[u8]) {
-        match self {
-            // Who does not read does not stop the states.
-            Log::Standard => drop(write(&mut std::io::stdout(), b"", line)),
-            Log::Kernel => kernel(b"", line),
+/// Takes lines.
+#[derive(Clone)]
+pub struct Journal {
+    printed: Arc<Lines>,
+    failed: Arc<Lines>,
+    /// What is in front of both kinds.
+    starts: [&'static str; 2],
+}
+
+impl Journal {
+    /// # Errors
+    /// The system gives no more threads or descriptors.
+    pub fn begin(log: Log) -> io::Result<Journal> {
+        match log {
+            Log::Standard => {
+                // Descriptors of their own: the library's have locks, which a write that does not end would hold.
+                let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+                let errors = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+                Journal::with(output, errors, ["", "nflua: "])
+            }
+            // What a state prints has the priority of information, whatever it begins with (`KERN_INFO`, `KERN_ERR`, include/linux/kern_levels.h).
+            Log::Kernel => Journal::with(Records, Records, ["<6>", "<3>nflua: "]),
         }
+    }
+
+    fn with(
+        output: impl Write + Send + 'static,
+        errors: impl Write + Send + 'static,
+        starts: [&'static str; 2],
+    ) -> io::Result<Journal> {
+        let note = move |lines: &Lines, lost: u64| {
+            let line = format!("{lost} lines were lost, for nobody has read them in time");
+            lines.put(starts[1], line.as_bytes());
+        };
+        let failed = Lines::begin(errors, note)?;
+        let own = Arc::clone(&failed);
+        let printed = Lines::begin(output, move |_, lost| note(&own, lost))?;
+        Ok(Journal { printed, failed, starts })
+    }
+
+    /// A line that a state has printed.
+    pub fn printed(&self, line: &[u8]) {
+        self.printed.put(self.starts[0], line);
     }
 
     /// What has failed, in one line.
-    pub fn failed(self, problem: &str) {
+    pub fn failed(&self, problem: &str) {
         let line = problem.trim_end().replace('\n', ": ");
-        match self {
-            Log::Standard => drop(write(&mut std::io::stderr(), b"nflua: ", line.as_bytes())),
-            Log::Kernel => kernel(b"nflua: ", line.as_bytes()),
+        self.failed.put(self.starts[1], line.as_bytes());
+    }
+
+    /// Waits until all is written, as long as somebody takes it.
+    pub fn finish(&self) {
+        let lost = self.printed.finish();
+        if lost > 0 {
+            self.failed(&format!("{lost} lines were lost, for nobody has read them"));
+        }
+        self.failed.finish();
+    }
+}
+
+/// The kernel's log. A record is one write, and has less than 1,000 bytes (`LOG_LINE_MAX`, kernel/printk/internal.h).
+struct Records;
+
+impl Write for Records {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        const LONGEST: usize = 960;
+        let mut log = OpenOptions::new().write(true).open("/dev/kmsg")?;
+        log.write_all(&line[..line.len().min(LONGEST)])?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[derive(Clone, Default)]
+    struct Seen(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Seen {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(text);
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
         }
     }
-}
 
-/// A record of that log is one write, and has less than 1,000 bytes (`LOG_LINE_MAX`, kernel/printk/internal.h).
-fn kernel(start: &[u8], line: &[u8]) {
-    const LONGEST: usize = 960;
-    if let Ok(mut log) = OpenOptions::new().write(true).open("/dev/kmsg") {
-        let whole = [start, line, b"\n"].concat();
-        let cut = &whole[..whole.len().min(LONGEST)];
-        // There is nobody else to tell.
-        drop(log.write(cut));
+    #[test]
+    fn what_a_state_prints_sets_no_priority() {
+        let [output, errors] = [Seen::default(), Seen::default()];
+        let journal = Journal::with(output.clone(), errors.clone(), ["<6>", "<3>nflua: "]).unwrap();
+        journal.printed(b"<0>the end");
+        journal.failed("one\ntwo\n");
+        journal.finish();
+        assert_eq!(*output.0.lock().unwrap(), b"<6><0>the end\n");
+        assert_eq!(*errors.0.lock().unwrap(), b"<3>nflua: one: two\n");
     }
-}
-
-fn write(out: &mut dyn Write, start: &[u8], line: &[u8]) -> std::io::Result<()> {
-    out.write_all(&[start, line, b"\n"].concat())?;
-    out.flush()
 }

@@ -2,7 +2,7 @@
 
 use crate::NfluaError;
 use crate::functions::Functions;
-use crate::log::Log;
+use crate::log::Journal;
 use crate::question::Question;
 use crate::state::{Order, Orders};
 use mlua::Function;
@@ -32,7 +32,7 @@ pub struct Matches {
     folder: PathBuf,
     settings: Settings,
     orders: Orders,
-    log: Log,
+    log: Journal,
     all: Vec<Match>,
     running: Option<Running>,
     /// Programs that were replaced, and since when.
@@ -81,7 +81,7 @@ impl Sources<'_> {
 
 impl Matches {
     /// None yet; their files will be in `folder`.
-    pub fn new(folder: PathBuf, settings: Settings, orders: Orders, log: Log) -> Matches {
+    pub fn new(folder: PathBuf, settings: Settings, orders: Orders, log: Journal) -> Matches {
         Matches { folder, settings, orders, log, all: Vec::new(), running: None, retired: Vec::new() }
     }
 
@@ -140,7 +140,7 @@ impl Matches {
     /// Makes all programs anew, of what the state is now.
     ///
     /// # Errors
-    /// Why that is not possible: rules find no packet then.
+    /// Why that is not possible, and what rules do then: they find no packet.
     pub fn renew(&mut self, sources: &mut Sources<'_>) -> Result<(), String> {
         if self.all.is_empty() {
             return Ok(());
@@ -153,9 +153,23 @@ impl Matches {
             }
             Err(problem) => problem,
         };
-        let nothing = self.make_of(&points, sources, |functions, _| Ok(functions.miss()));
-        nothing.map(|kernel| self.replace(kernel))?;
-        Err(problem)
+        match self.make_of_nothing(&points, sources) {
+            Ok(kernel) => {
+                self.replace(kernel);
+                Err(format!("rules find no packet: {problem}"))
+            }
+            Err(other) => {
+                Err(format!("rules ask what they have asked: {problem}; nor can they ask nothing: {other}"))
+            }
+        }
+    }
+
+    /// Programs that find no packet, whatever memory the state has left.
+    fn make_of_nothing(&self, points: &[Point], sources: &mut Sources<'_>) -> Result<Kernel, String> {
+        let limit = sources.control.limit_memory(0).map_err(|error| error.to_string())?;
+        let made = self.make_of(points, sources, |functions, _| Ok(functions.miss()));
+        sources.control.limit_memory(limit).map_err(|error| error.to_string())?;
+        made
     }
 
     fn make(&self, points: &[Point], sources: &mut Sources<'_>) -> Result<Kernel, String> {

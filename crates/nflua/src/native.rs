@@ -1,7 +1,7 @@
 //! What the functions in Lua that are in every state have the process do.
 
 use crate::functions::Outside;
-use crate::held::Held;
+use crate::held::{ACCEPT, DROP, Shared};
 use crate::{connections, datagram, segment};
 use mlua::{AnyUserData, Lua, LuaString, MultiValue, Table, Value};
 use std::cell::Cell;
@@ -54,9 +54,9 @@ fn add_packets(lua: &Lua, table: &Table, outside: &Outside) -> mlua::Result<()> 
     };
     table.raw_set("with_payload", lua.create_function(with_payload)?)?;
     let answer = |_: &Lua, (held, verdict, bytes): (AnyUserData, LuaString, Option<LuaString>)| {
-        let mut held = held.borrow_mut::<Held>()?;
-        let is_accepted = verdict.as_bytes() == b"accept";
-        held.answer(u32::from(is_accepted), bytes.as_ref().map(|bytes| bytes.as_bytes()).as_deref());
+        let held = held.borrow::<Shared>()?;
+        let verdict = if verdict.as_bytes() == b"accept" { ACCEPT } else { DROP };
+        held.borrow_mut().answer(verdict, bytes.as_ref().map(|bytes| bytes.as_bytes()).as_deref());
         Ok(())
     };
     table.raw_set("answer", lua.create_function(answer)?)

@@ -1,6 +1,7 @@
 //! The process with the states of a network namespace.
 
 use crate::functions::Outside;
+use crate::log::Journal;
 use crate::protocol::{self, DATA, Request, STATES};
 use crate::raw::RawSockets;
 use crate::socket::{Connection, Listener};
@@ -9,7 +10,7 @@ use crate::{Log, NfluaError};
 use moonhook_engine::Settings;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,10 +54,18 @@ pub struct Options {
 struct Server {
     options: Options,
     outside: Outside,
-    states: Mutex<BTreeMap<String, Arc<State>>>,
+    log: Journal,
+    states: Mutex<States>,
     connections: AtomicUsize,
     /// Everything ends.
     ends: AtomicBool,
+}
+
+#[derive(Default)]
+struct States {
+    known: BTreeMap<String, Arc<State>>,
+    /// Names of those that are being made.
+    begun: BTreeSet<String>,
 }
 
 type Answer = Result<Vec<Vec<u8>>, NfluaError>;
@@ -72,44 +81,63 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     // Each rule's program takes some.
     let _ = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
-    forget_earlier(&options);
+    let log = Journal::begin(options.log)
+        .map_err(|error| NfluaError::refused(Errno::EAGAIN, format!("lines cannot be logged: {error}")))?;
+    forget_earlier(&options, &log);
     ready(&options.socket);
     let server = Arc::new(Server {
         options,
         outside,
+        log,
         states: Mutex::default(),
         connections: AtomicUsize::new(0),
         ends: AtomicBool::new(false),
     });
-    let mut outcome = Ok(());
+    let mut last = None;
     while !stop.load(Ordering::Relaxed) && !server.ends.load(Ordering::Relaxed) {
         match listener.accept(NAP) {
-            Ok(Some(connection)) => serve(&server, connection),
+            Ok(Some(connection)) => {
+                last = None;
+                serve(&server, connection);
+            }
             Ok(None) => {}
+            // Those that are there go on. What is the same as before is not told again.
             Err(error) => {
-                outcome = Err(error);
-                break;
+                let problem = error.to_string();
+                if last.as_ref() != Some(&problem) {
+                    server.log.failed(&problem);
+                    last = Some(problem);
+                }
             }
         }
     }
-    server.ends.store(true, Ordering::Relaxed);
-    let states = std::mem::take(&mut *server.states());
-    states.values().for_each(|state| state.begin_end());
+    // Rules of targets stay where a signal ends it, and the next process has their queues again.
+    let is_stopped = server.ends.swap(true, Ordering::Relaxed);
+    let states = std::mem::take(&mut server.states().known);
+    states.values().for_each(|state| state.begin_end(is_stopped));
     let deadline = Instant::now() + LAST;
     // What is at work for longer goes with the process, and its rules find nothing then.
-    while Instant::now() < deadline && !states.values().all(|state| state.has_ended()) {
+    let is_over = || states.values().all(|state| state.has_ended()) && server.states().begun.is_empty();
+    while Instant::now() < deadline && !is_over() {
         thread::sleep(Duration::from_millis(5));
     }
-    // Only an empty folder goes.
+    // Only empty folders go.
     let _ = std::fs::remove_dir(&server.options.pins);
-    outcome
+    let _ = std::fs::remove_dir(notes(&server.options));
+    server.log.finish();
+    Ok(())
+}
+
+/// The folder where it is noted which queues states have.
+fn notes(options: &Options) -> PathBuf {
+    options.socket.with_extension("targets")
 }
 
 /// Removes what an earlier process has left in the file system of programs, but for what rules have.
-fn forget_earlier(options: &Options) {
+fn forget_earlier(options: &Options, log: &Journal) {
     for folder in std::fs::read_dir(&options.pins).into_iter().flatten().flatten() {
         if let Err(error) = moonhook_install::remove_unruled(&folder.path()) {
-            options.log.failed(&error.to_string());
+            log.failed(&error.to_string());
         }
     }
 }
@@ -132,8 +160,11 @@ fn serve(server: &Arc<Server>, connection: Connection) {
 }
 
 impl Server {
-    fn states(&self) -> MutexGuard<'_, BTreeMap<String, Arc<State>>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Those whose threads are there.
+    fn states(&self) -> MutexGuard<'_, States> {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.known.retain(|_, state| !state.has_ended());
+        states
     }
 
     /// The next message, until the end of the connection or of everything.
@@ -197,7 +228,8 @@ impl Server {
     fn pass_on(&self, connection: &mut Connection, port: u32) -> Result<(), Errno> {
         while let Some(message) = self.next(connection)? {
             let (name, Some(bytes)) = protocol::field(&message) else { continue };
-            let state = std::str::from_utf8(name).ok().and_then(|name| self.states().get(name).cloned());
+            let state =
+                std::str::from_utf8(name).ok().and_then(|name| self.states().known.get(name).cloned());
             if let Some(state) = state.filter(|_| bytes.len() <= DATA) {
                 state.tell(Order::Data { port, bytes: bytes.to_vec() });
             }
@@ -211,7 +243,7 @@ impl Server {
             Request::Destroy { name } => self.destroy(&name),
             Request::Execute { name, title, code } => {
                 let state = self.state(&name, Errno::ENOENT).inspect_err(|_| {
-                    self.options.log.failed(&format!("lua state not found: {name}"));
+                    self.log.failed(&format!("lua state not found: {name}"));
                 })?;
                 let title = title_of(&title, &name).to_string();
                 state.ask(LONGEST, |reply| Order::Execute { title, code, reply }).map(|()| Vec::new())
@@ -236,56 +268,83 @@ impl Server {
     }
 
     fn state(&self, name: &str, errno: Errno) -> Result<Arc<State>, NfluaError> {
-        let known = self.states().get(name).cloned();
+        let known = self.states().known.get(name).cloned();
         known.ok_or_else(|| NfluaError::refused(errno, format!("there is no state '{name}'")))
     }
 
     fn create(&self, name: String, memory: usize) -> Answer {
         let refused = |errno, reason: String| {
-            self.options.log.failed(&reason);
+            self.log.failed(&reason);
             Err(NfluaError::refused(errno, reason))
         };
+        {
+            let mut states = self.states();
+            if states.known.contains_key(&name) || states.begun.contains(&name) {
+                return refused(Errno::EEXIST, format!("state already exists: {name}"));
+            }
+            if states.known.len() + states.begun.len() >= STATES {
+                return refused(
+                    Errno::ENOSPC,
+                    format!("max states limit reached or out of memory: {STATES}"),
+                );
+            }
+            states.begun.insert(name.clone());
+        }
+        // It may have rules to compile programs for: the others go on.
+        let made = self.make(&name, memory);
         let mut states = self.states();
-        if states.contains_key(&name) {
-            return refused(Errno::EEXIST, format!("state already exists: {name}"));
+        // Whoever ends everything takes the states after that has been said: nobody else has this one end.
+        if self.ends.load(Ordering::Relaxed) {
+            drop(states);
+            if let Ok(state) = made {
+                state.begin_end(false);
+                state.join();
+            }
+            self.states().begun.remove(&name);
+            return Err(NfluaError::Gone);
         }
-        if states.len() >= STATES {
-            return refused(Errno::ENOSPC, format!("max states limit reached or out of memory: {STATES}"));
-        }
-        let Options { folder, pins, settings, log, .. } = &self.options;
-        let state = State::begin(Wanted {
-            name: name.clone(),
+        states.begun.remove(&name);
+        states.known.insert(name, Arc::new(made?));
+        Ok(Vec::new())
+    }
+
+    fn make(&self, name: &str, memory: usize) -> Result<State, NfluaError> {
+        let Options { folder, pins, settings, .. } = &self.options;
+        State::begin(Wanted {
+            name: name.to_string(),
             memory,
             folder: folder.clone(),
             pins: pins.clone(),
-            notes: self.options.socket.with_extension("targets"),
+            notes: notes(&self.options),
             settings: settings.clone(),
             outside: self.outside.clone(),
-            log: *log,
-        })?;
-        states.insert(name, Arc::new(state));
-        Ok(Vec::new())
+            log: self.log.clone(),
+        })
     }
 
     fn destroy(&self, name: &str) -> Answer {
         let released = self.state(name, Errno::ENOENT).and_then(|state| {
-            state.ask(PATIENCE, |reply| Order::Release { ends: true, reply }).map(|()| state)
+            match state.ask(PATIENCE, |reply| Order::Release { ends: true, reply }) {
+                // One that has ended by itself is no more.
+                Ok(()) | Err(NfluaError::Gone) => Ok(state),
+                Err(error) => Err(error),
+            }
         });
         match released {
             Ok(state) => {
+                // Whoever looks for it then finds none.
                 state.join();
-                self.states().remove(name);
                 Ok(Vec::new())
             }
             Err(error) => {
-                self.options.log.failed(&format!("could not destroy lua state: {error}"));
+                self.log.failed(&format!("could not destroy lua state: {error}"));
                 Err(error)
             }
         }
     }
 
     fn list(&self) -> Answer {
-        let states: Vec<Arc<State>> = self.states().values().cloned().collect();
+        let states: Vec<Arc<State>> = self.states().known.values().cloned().collect();
         let mut fields = Vec::new();
         for state in states {
             let used = match state.ask(GLANCE, |reply| Order::Memory { reply }) {
@@ -301,18 +360,21 @@ impl Server {
     }
 
     fn stop(&self) -> Answer {
-        let states: Vec<Arc<State>> = self.states().values().cloned().collect();
+        let states: Vec<Arc<State>> = self.states().known.values().cloned().collect();
         for state in states {
-            state.ask(PATIENCE, |reply| Order::Release { ends: false, reply }).map_err(
-                |error| match error {
-                    NfluaError::Refused { errno, reason } => {
-                        NfluaError::refused(errno, format!("state '{}' is in use: {reason}", state.name))
-                    }
-                    error => error,
-                },
-            )?;
+            match state.ask(PATIENCE, |reply| Order::Release { ends: false, reply }) {
+                Ok(()) | Err(NfluaError::Gone) => {}
+                Err(NfluaError::Refused { errno, reason }) => {
+                    let reason = format!("state '{}' is in use: {reason}", state.name);
+                    return Err(NfluaError::refused(errno, reason));
+                }
+                Err(error) => return Err(error),
+            }
         }
         self.ends.store(true, Ordering::Relaxed);
         Ok(Vec::new())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,20 +113,22 @@ impl Listener {
         Ok(Listener { socket, path: path.to_path_buf(), _lock: lock })
     }
 
-    /// The next connection, if one comes in that time.
+    /// The next connection, if one comes in that time. Where it cannot be taken this waits as long, for it is there the next time, too.
     ///
     /// # Errors
-    /// `Socket`.
+    /// `Socket`; the next one may come all the same (accept(2): no descriptors, no memory, what the network has failed of).
     pub fn accept(&self, timeout: Duration) -> Result<Option<Connection>, NfluaError> {
-        let failed = |errno| NfluaError::Socket { path: self.path.clone(), errno };
-        if !has_arrived(&self.socket, Some(timeout)).map_err(failed)? {
-            return Ok(None);
-        }
-        match accept4(self.socket.as_raw_fd(), SockFlag::SOCK_CLOEXEC) {
+        let taken = has_arrived(&self.socket, Some(timeout)).and_then(|has_arrived| {
+            has_arrived.then(|| accept4(self.socket.as_raw_fd(), SockFlag::SOCK_CLOEXEC)).transpose()
+        });
+        match taken {
             // SAFETY: the descriptor is new, and nobody else's.
-            Ok(accepted) => Ok(Some(Connection::of(unsafe { OwnedFd::from_raw_fd(accepted) }))),
-            Err(Errno::ECONNABORTED | Errno::EINTR | Errno::EMFILE | Errno::ENFILE) => Ok(None),
-            Err(errno) => Err(failed(errno)),
+            Ok(taken) => Ok(taken.map(|socket| Connection::of(unsafe { OwnedFd::from_raw_fd(socket) }))),
+            Err(Errno::ECONNABORTED | Errno::EINTR) => Ok(None),
+            Err(errno) => {
+                std::thread::sleep(timeout);
+                Err(NfluaError::Socket { path: self.path.clone(), errno })
+            }
         }
     }
 }
@@ -149,5 +151,24 @@ fn has_arrived(socket: &OwnedFd, timeout: Option<Duration>) -> Result<bool, Errn
         Ok(count) => Ok(count > 0),
         Err(Errno::EINTR) => Ok(false),
         Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_connection_that_cannot_be_taken_is_not_tried_at_once_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut listener = Listener::open(&folder.path().join("socket")).unwrap();
+        // At such a one nobody arrives: the system says that of each attempt.
+        listener.socket = new().unwrap();
+        let (begun, nap) = (Instant::now(), Duration::from_millis(50));
+        for _ in 0..3 {
+            assert!(!matches!(listener.accept(nap), Ok(Some(_))));
+        }
+        assert!(begun.elapsed() >= nap * 3);
     }
 }

@@ -1,17 +1,20 @@
 //! A state: a thread with a Lua state, which does one thing after another.
 
+mod reply;
 mod thread;
 
 use crate::functions::Outside;
-use crate::log::Log;
+use crate::held::Held;
+use crate::log::Journal;
 use crate::{Generation, NfluaError, Question};
 use moonhook_engine::Settings;
-use moonhook_queue::{Answerer, Packet};
 use moonhook_records::Message;
 use nix::errno::Errno;
+use reply::{Reply, promised};
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thread::Thread;
@@ -23,9 +26,6 @@ const ORDERS: usize = 1 << 14;
 const STACK: usize = 8 << 20;
 
 pub type Orders = SyncSender<Order>;
-
-/// Who waits for what came of something.
-pub type Reply<T> = SyncSender<Result<T, NfluaError>>;
 
 /// What a state is to do.
 pub enum Order {
@@ -62,7 +62,21 @@ pub enum Order {
         ends: bool,
         reply: Reply<()>,
     },
+    /// Looks whether it is to end.
     End,
+}
+
+impl Order {
+    /// Begins it, unless somebody has waited for it who does no more.
+    fn begin(&self) -> bool {
+        match self {
+            Order::Execute { reply, .. } | Order::Release { reply, .. } => reply.begin(),
+            Order::Match { reply, .. } => reply.begin(),
+            Order::Target { reply, .. } => reply.begin(),
+            Order::Memory { reply } => reply.begin(),
+            Order::Packet(_) | Order::Data { .. } | Order::Said(_) | Order::End => true,
+        }
+    }
 }
 
 /// A packet that a target decides about.
@@ -70,10 +84,9 @@ pub struct Waiting {
     pub function: Arc<str>,
     /// How it is called.
     pub generation: Generation,
-    pub packet: Packet,
+    pub packet: Held,
     /// The link's header, as far as it is known.
     pub link: Option<Vec<u8>>,
-    pub answerer: Arc<Answerer>,
 }
 
 /// What a state is made with.
@@ -90,7 +103,20 @@ pub struct Wanted {
     pub notes: PathBuf,
     pub settings: Settings,
     pub outside: Outside,
-    pub log: Log,
+    pub log: Journal,
+}
+
+/// Whether a state is to end, whatever orders wait.
+#[derive(Default)]
+pub struct End {
+    is_wanted: AtomicBool,
+    forgets: AtomicBool,
+}
+
+impl End {
+    fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Acquire)
+    }
 }
 
 /// A state as other threads have it.
@@ -98,7 +124,10 @@ pub struct State {
     pub name: String,
     pub memory: usize,
     orders: Orders,
+    end: Arc<End>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// There as long as the thread is at work, however that ends.
+    work: Weak<()>,
 }
 
 impl State {
@@ -108,35 +137,40 @@ impl State {
         let (orders, taken) = sync_channel(ORDERS);
         let (begun, has_begun) = sync_channel(1);
         let (name, memory, own) = (wanted.name.clone(), wanted.memory, orders.clone());
-        let run = move || match Thread::begin(wanted, own) {
-            Ok(state) => {
-                let _ = begun.send(Ok(()));
-                state.run(&taken);
+        let at_work = Arc::new(());
+        let work = Arc::downgrade(&at_work);
+        let end = Arc::<End>::default();
+        let own_end = Arc::clone(&end);
+        let run = move || {
+            let _at_work = at_work;
+            match Thread::begin(wanted, own) {
+                Ok(state) => {
+                    let _ = begun.send(Ok(()));
+                    let targets = state.run(&taken, &own_end);
+                    // What is left is accepted.
+                    drop(taken);
+                    targets.join();
+                }
+                Err(error) => drop(begun.send(Err(NfluaError::refused(Errno::ENOMEM, error.to_string())))),
             }
-            Err(error) => drop(begun.send(Err(NfluaError::refused(Errno::ENOMEM, error.to_string())))),
         };
         let thread = std::thread::Builder::new().name("nflua".to_string()).stack_size(STACK).spawn(run);
         let thread = thread.map_err(|error| NfluaError::refused(Errno::EAGAIN, error.to_string()))?;
         has_begun.recv().map_err(|_| NfluaError::Gone)??;
-        Ok(State { name, memory, orders, thread: Mutex::new(Some(thread)) })
+        Ok(State { name, memory, orders, end, thread: Mutex::new(Some(thread)), work })
     }
 
-    /// Gives an order, and waits for what comes of it, at most so long.
+    /// Gives an order, and waits for what comes of it, at most so long; as long again if it has begun by then. What has not is not done.
     ///
     /// # Errors
     /// `Gone`; `Refused` where the state is at something else; what the order comes to.
     pub fn ask<T>(&self, patience: Duration, order: impl FnOnce(Reply<T>) -> Order) -> Result<T, NfluaError> {
-        let (reply, replied) = sync_channel(1);
+        let (reply, promise) = promised();
         let busy = || NfluaError::refused(Errno::EBUSY, format!("state '{}' is busy", self.name));
         match self.orders.try_send(order(reply)) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Err(busy()),
-            Err(TrySendError::Disconnected(_)) => return Err(NfluaError::Gone),
-        }
-        match replied.recv_timeout(patience) {
-            Ok(outcome) => outcome,
-            Err(RecvTimeoutError::Timeout) => Err(busy()),
-            Err(RecvTimeoutError::Disconnected) => Err(NfluaError::Gone),
+            Ok(()) => promise.wait(patience).unwrap_or_else(|| Err(busy())),
+            Err(TrySendError::Full(_)) => Err(busy()),
+            Err(TrySendError::Disconnected(_)) => Err(NfluaError::Gone),
         }
     }
 
@@ -145,15 +179,17 @@ impl State {
         let _ = self.orders.try_send(order);
     }
 
-    /// Has it end.
-    pub fn begin_end(&self) {
-        let _ = self.orders.try_send(Order::End);
+    /// Has it end. If it `forgets`, nobody is to have its queues again.
+    pub fn begin_end(&self, forgets: bool) {
+        self.end.forgets.store(forgets, Ordering::Relaxed);
+        self.end.is_wanted.store(true, Ordering::Release);
+        // It may wait for one.
+        self.tell(Order::End);
     }
 
     /// Whether its thread has ended.
     pub fn has_ended(&self) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.work.strong_count() == 0
     }
 
     /// Waits for its thread, which has been told to end.

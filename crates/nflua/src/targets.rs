@@ -1,18 +1,22 @@
 //! What rules decide by in the process: a queue for each function that rules name as their target, and a thread that takes packets out of it.
 
+use crate::held::Held;
 use crate::question::{decoded, encoded};
 use crate::state::{Order, Orders, Waiting};
 use crate::{Generation, NfluaError};
-use moonhook_queue::{Options, Queue, QueueError};
+use moonhook_queue::{Answerer, Options, Packet, Queue, QueueError};
 use nix::errno::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// How long a thread waits for packets before it looks whether it should end.
 const NAP: Duration = Duration::from_millis(50);
+
+/// How long it waits for those that wait in the kernel.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// The targets of a state.
 pub struct Targets {
@@ -29,6 +33,7 @@ struct Target {
     generation: Generation,
     number: u16,
     end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for Target {
@@ -56,28 +61,21 @@ impl Targets {
         }
         let refused = |error: QueueError| NfluaError::refused(Errno::EINVAL, error.to_string());
         let wish = wish(&self.state, function, generation);
-        let mut queue = Queue::for_rules(Options { passes_by: false }, wish).map_err(refused)?;
+        let queue = Queue::for_rules(Options { passes_by: false }, wish).map_err(refused)?;
         let (number, answerer) = (queue.number(), Arc::new(queue.answerer().map_err(refused)?));
         let (function, end) = (Arc::<str>::from(function), Arc::<AtomicBool>::default());
-        let (orders, flag, named) = (self.orders.clone(), Arc::clone(&end), Arc::clone(&function));
-        let take = move || {
-            while !flag.load(Ordering::Relaxed) {
-                // A queue that fails is gone, and its packets pass by.
-                let Ok(next) = queue.next(NAP) else { return };
-                let Some(packet) = next else { continue };
-                let link = queue.link_header(&packet);
-                let (function, answerer) = (Arc::clone(&named), Arc::clone(&answerer));
-                if orders
-                    .send(Order::Packet(Waiting { function, generation, packet, link, answerer }))
-                    .is_err()
-                {
-                    return;
-                }
-            }
+        let taker = Taker {
+            queue,
+            answerer,
+            function: Arc::clone(&function),
+            generation,
+            orders: self.orders.clone(),
+            end: Arc::clone(&end),
         };
-        let thread = thread::Builder::new().name("queue".to_string()).spawn(take);
-        thread.map_err(|_| NfluaError::refused(Errno::EAGAIN, "the system gives no more threads"))?;
-        self.all.push(Target { function, generation, number, end });
+        let thread = thread::Builder::new().name("queue".to_string()).spawn(move || taker.run());
+        let thread =
+            thread.map_err(|_| NfluaError::refused(Errno::EAGAIN, "the system gives no more threads"))?;
+        self.all.push(Target { function, generation, number, end, thread: Some(thread) });
         self.note();
         Ok(number)
     }
@@ -109,6 +107,59 @@ impl Targets {
     /// Nobody wants to have the queues again.
     pub fn forget(&self) {
         let _ = std::fs::remove_file(&self.notes);
+    }
+
+    /// Queues get no more packets; threads take out those that wait, and end.
+    pub fn close(&self) {
+        self.all.iter().for_each(|target| target.end.store(true, Ordering::Relaxed));
+    }
+
+    /// Whether all threads have ended.
+    pub fn have_ended(&self) -> bool {
+        self.all.iter().all(|target| target.thread.as_ref().is_none_or(JoinHandle::is_finished))
+    }
+
+    /// Waits for threads: for all, when nobody takes orders any more.
+    pub fn join(mut self) {
+        self.close();
+        self.all.iter_mut().filter_map(|target| target.thread.take()).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// The thread of a target: what it takes out of the queue, the state is to decide about.
+struct Taker {
+    queue: Queue,
+    answerer: Arc<Answerer>,
+    function: Arc<str>,
+    generation: Generation,
+    orders: Orders,
+    end: Arc<AtomicBool>,
+}
+
+impl Taker {
+    /// Takes packets until the end is wanted, or the state has ended, and then those that wait. A queue that fails is gone, and its packets pass by.
+    fn run(mut self) {
+        while !self.end.load(Ordering::Relaxed) {
+            match self.queue.next(NAP) {
+                Ok(Some(packet)) => self.give(packet),
+                Ok(None) => {}
+                Err(_) => return,
+            }
+        }
+        let _ = self.queue.close();
+        while let Ok(Some(packet)) = self.queue.next(MOMENT) {
+            self.give(packet);
+        }
+    }
+
+    /// What no state takes is accepted.
+    fn give(&mut self, packet: Packet) {
+        let link = self.queue.link_header(&packet);
+        let (function, generation) = (Arc::clone(&self.function), self.generation);
+        let packet = Held::new(packet, Arc::clone(&self.answerer));
+        if self.orders.send(Order::Packet(Waiting { function, generation, packet, link })).is_err() {
+            self.end.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -132,12 +132,27 @@ impl Queue {
         self.interfaces.header(packet)
     }
 
-    /// No more packets come, but for those that are in the queue: they are dropped unless they are answered before this value goes.
+    /// No more packets come, but for those that are in the queue: they are dropped unless they are answered before this value goes. What rules of others lead there
+    /// passes by.
     ///
     /// # Errors
     /// `Refused`.
     pub fn close(&mut self) -> Result<(), QueueError> {
-        self.rule.as_mut().map_or(Ok(()), Rule::end)
+        match &mut self.rule {
+            Some(rule) => rule.end(),
+            None => self.fill().map_err(|errno| QueueError::refused("closing a queue", errno)),
+        }
+    }
+
+    /// Makes it one that is full, and lets pass what it has no room for (net/netfilter/nfnetlink_queue.c, `__nfqnl_enqueue_packet`). Packets may come before an answer
+    /// would, so that none is waited for.
+    fn fill(&mut self) -> Result<(), Errno> {
+        let message = Message::new(CONFIGURE, 0, self.socket.sequence(), (0, self.number))
+            .number(MOST_PACKETS, 0)
+            .number(FLAGS, FAIL_OPEN)
+            .number(MASK, FAIL_OPEN)
+            .finish();
+        self.socket.send(&message)
     }
 }
 

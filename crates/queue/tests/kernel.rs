@@ -192,3 +192,32 @@ fn what_was_waiting_is_not_lost_by_close() {
         assert!(begin.elapsed() < 20 * WAIT);
     });
 }
+
+#[test]
+fn a_closed_queue_lets_pass_what_comes_and_keeps_what_waits() {
+    isolated("a_closed_queue_lets_pass_what_comes_and_keeps_what_waits", || {
+        let (sender, receiver) = pair("127.0.0.1");
+        let mut queue = Queue::for_rules(Options { passes_by: false }, 7).unwrap();
+        let number = queue.number().to_string();
+        let rule = ["-w", "-A", "INPUT", "-p", "udp", "-j", "NFQUEUE", "--queue-num", &number];
+        let added = std::process::Command::new("iptables").args(rule).output();
+        if !added.is_ok_and(|added| added.status.success()) {
+            return skip(
+                "a_closed_queue_lets_pass_what_comes_and_keeps_what_waits",
+                "iptables adds no rule for a queue",
+            );
+        }
+        sender.send(b"waits").unwrap();
+        sender.send(b"drops").unwrap();
+        queue.close().unwrap();
+        sender.send(b"passes").unwrap();
+        assert_eq!(received(&receiver), Some(b"passes".to_vec()));
+        let waits = taken(&mut queue);
+        queue.answer(&waits, &PLAIN).unwrap();
+        assert_eq!(received(&receiver), Some(b"waits".to_vec()));
+        let drops = taken(&mut queue);
+        queue.answer(&drops, &Answer { verdict: 0, ..PLAIN }).unwrap();
+        assert!(queue.next(Duration::ZERO).unwrap().is_none());
+        assert_eq!(received(&receiver), None);
+    });
+}

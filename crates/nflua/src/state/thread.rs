@@ -1,9 +1,9 @@
 //! The thread that has a state: it does one thing after another.
 
-use super::{Order, Orders, Waiting, Wanted};
+use super::{End, Order, Orders, Waiting, Wanted};
 use crate::functions::{Functions, Outside};
-use crate::held::Held;
-use crate::log::Log;
+use crate::held::{ACCEPT, DROP, Shared};
+use crate::log::Journal;
 use crate::matches::{Matches, Sources};
 use crate::question::encoded;
 use crate::targets::Targets;
@@ -14,18 +14,22 @@ use moonhook_load::{CallError, Living, LoadError};
 use moonhook_records::Message;
 use moonhook_schema::Datum;
 use nix::errno::Errno;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How long one function may run, in time on a processor.
 const TIME: Duration = Duration::from_secs(10);
 
+/// How long a state that ends decides about packets that wait; others are accepted.
+const REST: Duration = Duration::from_millis(200);
+
+/// How long it waits for one before it looks whether there are more.
+const STEP: Duration = Duration::from_millis(2);
+
 /// Memory of a state beside what it was created with and what its surroundings take, in bytes: packets that targets decide about, and what
 /// functions and tables take while programs are made of them.
 const SPARE: usize = 8 << 20;
-
-/// `NF_ACCEPT`.
-const ACCEPT: u32 = 1;
 
 /// The function that messages of programs are given to.
 const RECEIVE: &str = "__receive_callback";
@@ -39,7 +43,7 @@ pub(super) struct Thread {
     targets: Targets,
     outside: Outside,
     name: String,
-    log: Log,
+    log: Journal,
     /// What it had taken before anything was executed.
     surroundings: usize,
 }
@@ -56,7 +60,7 @@ impl Thread {
         loaded.limit_memory(limit).map_err(|error| state(&error))?;
         let options = ControlOptions { time_limit: TIME, ..ControlOptions::default() };
         let control = Control::unbound(loaded, options).map_err(|error| state(&error))?;
-        let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log);
+        let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log.clone());
         let targets = Targets::new(&name, &notes, orders);
         let mut state =
             Thread { living, control, functions, matches, targets, outside, name, log, surroundings };
@@ -80,51 +84,75 @@ impl Thread {
         }
     }
 
-    pub fn run(mut self, orders: &Receiver<Order>) {
+    /// Does what it is told until it is to end; gives the targets, whose queues are there until nobody has a packet of them.
+    pub fn run(mut self, orders: &Receiver<Order>, end: &End) -> Targets {
         let mut due = None;
-        loop {
+        while !end.is_wanted() {
             let order = match due {
                 None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(due) => orders.recv_timeout(left(due)),
             };
             match order {
-                Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => break,
+                // Nobody waits for it any more.
+                Ok(order) if !order.begin() => {}
                 Ok(Order::Release { ends, reply }) => {
                     let outcome = self.release();
                     let is_over = ends && outcome.is_ok();
-                    let _ = reply.send(outcome);
+                    reply.send(outcome);
                     if is_over {
-                        self.targets.forget();
+                        end.forgets.store(true, Ordering::Relaxed);
                         break;
                     }
                 }
                 Ok(order) => self.see_to(order),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let log = self.log;
-            let next = self.control.turn(&mut |report| told(log, report));
+            let log = self.log.clone();
+            let next = self.control.turn(&mut |report| told(&log, report));
             due = next.into_iter().chain(self.matches.bury()).min();
         }
+        self.targets.close();
+        self.rest(orders);
+        if end.forgets.load(Ordering::Relaxed) {
+            self.targets.forget();
+        }
         self.matches.end();
+        self.targets
+    }
+
+    /// Decides about packets that have come, and those that wait in queues which get no more.
+    fn rest(&mut self, orders: &Receiver<Order>) {
+        let deadline = Instant::now() + REST;
+        while Instant::now() < deadline {
+            // What a thread has sent before its end is there.
+            let is_all = self.targets.have_ended();
+            match orders.recv_timeout(STEP) {
+                Ok(Order::Packet(waiting)) => self.decide(waiting),
+                Ok(_) => {}
+                Err(_) if is_all => break,
+                Err(_) => {}
+            }
+        }
     }
 
     fn see_to(&mut self, order: Order) {
         match order {
-            Order::Execute { title, code, reply } => drop(reply.send(self.execute(&title, &code))),
+            Order::Execute { title, code, reply } => reply.send(self.execute(&title, &code)),
             Order::Match { question, reply } => {
                 let Thread { living, control, functions, matches, .. } = self;
                 let mut sources = Sources { living, control, functions };
-                drop(reply.send(matches.path(&question, &mut sources)));
+                reply.send(matches.path(&question, &mut sources));
             }
             Order::Target { function, generation, reply } => {
-                drop(reply.send(self.targets.queue(&function, generation)))
+                reply.send(self.targets.queue(&function, generation))
             }
             Order::Packet(waiting) => self.decide(waiting),
             Order::Data { port, bytes } => self.receive(port, &bytes),
             Order::Said(message) => self.said(message),
             Order::Memory { reply } => {
                 let used = self.control.lua().used_memory().saturating_sub(self.surroundings);
-                drop(reply.send(Ok(used)));
+                reply.send(Ok(used));
             }
             Order::Release { .. } | Order::End => {}
         }
@@ -142,11 +170,11 @@ impl Thread {
         let outcome = self.call(&chunk, MultiValue::new());
         let Thread { living, control, functions, matches, name, .. } = self;
         let renewed = matches.renew(&mut Sources { living, control, functions });
-        let renewed = renewed.map_err(|problem| format!("state {name}: rules find no packet: {problem}"));
-        outcome.map_err(|error| error.message).and(renewed).map_err(|problem| {
-            self.log.failed(&format!("could not execute / load data!: {problem}"));
-            NfluaError::refused(Errno::EINVAL, problem)
-        })
+        let renewed = renewed.map_err(|problem| format!("state {name}: {problem}"));
+        let problems = [outcome.err().map(|error| error.message), renewed.err()];
+        // Each is told; who has asked is told the first.
+        let failures: Vec<_> = problems.into_iter().flatten().map(failed).collect();
+        failures.into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Calls a function; what it prints is logged.
@@ -170,30 +198,47 @@ impl Thread {
 
     /// Asks a target's function. An error accepts, as does what is no verdict: the rules behind it are not asked.
     fn decide_by_packet(&mut self, waiting: Waiting) -> mlua::Result<()> {
-        let Waiting { function, packet, link, answerer, .. } = waiting;
+        let Waiting { function, packet, link, .. } = waiting;
+        let held = Shared::new(packet.into());
+        let verdict = self.verdict_by_packet(&function, &held, link.as_deref());
+        // Lua lets go of its own at some time only: the packet does not wait for that.
+        let answer = match &verdict {
+            Ok(Some(verdict)) => number_of(verdict),
+            Ok(None) => return Ok(()),
+            Err(_) => ACCEPT,
+        };
+        held.borrow_mut().answer(answer, None);
+        verdict.map(drop)
+    }
+
+    /// What a function names as its verdict about a packet; nothing, if it has stolen it.
+    fn verdict_by_packet(
+        &self,
+        function: &str,
+        held: &Shared,
+        link: Option<&[u8]>,
+    ) -> mlua::Result<Option<Vec<u8>>> {
         let lua = self.control.lua().clone();
-        let bytes = packet.bytes.clone();
-        let held = Held::new(packet, answerer);
-        let (packet, held) = self.functions.packet(&lua, &bytes, link.as_deref(), held)?;
-        let arguments = [Value::String(lua.create_string(&*function)?), Value::Table(packet.clone())];
+        let packet = self.functions.packet(&lua, held, link)?;
+        let arguments = [Value::String(lua.create_string(function)?), Value::Table(packet.clone())];
         let said = self.call(&self.functions.decide, MultiValue::from_iter(arguments));
-        let verdict =
-            self.results(said).front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec());
+        let results = self.results(said);
+        let verdict = results.front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec());
         let is_stolen = verdict.as_deref() == Some(b"stolen");
         self.functions.end_of(&packet, is_stolen)?;
-        if !is_stolen {
-            let mut held = held.borrow_mut::<Held>()?;
-            held.answer(number_of(verdict.as_deref().unwrap_or_default()), None);
+        if is_stolen {
+            held.borrow_mut().steal();
+            return Ok(None);
         }
-        Ok(())
+        Ok(Some(verdict.unwrap_or_default()))
     }
 
     /// The same of a function that gets the frame and the packet as objects, and may write to the packet.
     fn decide_by_objects(&mut self, waiting: Waiting) -> mlua::Result<()> {
-        let Waiting { function, packet, link, answerer, .. } = waiting;
+        let Waiting { function, mut packet, link, .. } = waiting;
         let lua = self.control.lua().clone();
-        let (bytes, link) = (lua.create_string(&packet.bytes)?, lua.create_string(link.unwrap_or_default())?);
-        let mut held = Held::new(packet, answerer);
+        let (bytes, link) =
+            (lua.create_string(packet.bytes())?, lua.create_string(link.unwrap_or_default())?);
         let arguments =
             [Value::String(lua.create_string(&*function)?), Value::String(bytes), Value::String(link)];
         let said = self.call(&self.functions.decide_by_objects, MultiValue::from_iter(arguments));
@@ -201,7 +246,7 @@ impl Thread {
         let results = self.results(said);
         let text = |number: usize| results.get(number).and_then(Value::as_string).map(|text| text.as_bytes());
         let verdict = number_of(text(0).as_deref().unwrap_or_default());
-        held.answer(verdict, text(1).as_deref());
+        packet.answer(verdict, text(1).as_deref());
         Ok(())
     }
 
@@ -255,8 +300,8 @@ impl Thread {
                     connections::forget_of(head, length_of(*length));
                 }
                 (name, values) => {
-                    let log = self.log;
-                    self.control.event(name, values, &mut |report| told(log, report));
+                    let log = self.log.clone();
+                    self.control.event(name, values, &mut |report| told(&log, report));
                 }
             },
         }
@@ -292,7 +337,7 @@ fn length_of(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-fn told(log: Log, report: Report) {
+fn told(log: &Journal, report: Report) {
     match report {
         Report::Print(line) => log.printed(&line),
         Report::Error(error) => log.failed(&error.message),
@@ -302,7 +347,7 @@ fn told(log: Log, report: Report) {
 /// The verdict that a target's function names (`NF_DROP` …, include/uapi/linux/netfilter.h).
 fn number_of(verdict: &[u8]) -> u32 {
     match verdict {
-        b"drop" => 0,
+        b"drop" => DROP,
         b"queue" => 3,
         b"repeat" => 4,
         b"stop" => 5,
