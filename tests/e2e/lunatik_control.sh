@@ -130,6 +130,31 @@ if [ -n "${MOONHOOK_PEERS:-}" ] && [ -d "$lunatik" ]; then
   grep -q 'cpu_usage_system{cpu="cpu0"}' "$WORK/metrics" || die "Lunatik's cpuexporter does not answer"
 fi
 
+# Handlers of a script for processes: those that need nothing of it run in the kernel, and print; those that use its objects run in it.
+cat >"$WORK/root/both.lua" <<'LUA'
+local netfilter, nf = require("netfilter"), require("linux.nf")
+local fifo, counts = require("fifo").new(64), require("rcu").table()
+netfilter.register{ pf = nf.proto.IPV4, hooknum = nf.inet.LOCAL_IN, priority = 11, hook = function(skb)
+  if skb:data():getuint8(9) ~= 17 then return nf.action.ACCEPT end
+  print("in the kernel")
+  return nf.action.ACCEPT
+end }
+netfilter.register{ pf = nf.proto.IPV4, hooknum = nf.inet.LOCAL_IN, priority = 12, hook = function(skb)
+  if skb:data():getuint8(9) ~= 17 then return nf.action.ACCEPT end
+  fifo:push("word")
+  counts.seen = (counts.seen or 0) + 1
+  print(fifo:pop(4), counts.seen)
+  return nf.action.DROP
+end }
+LUA
+attach "$WORK/root/both.lua" --root "$WORK/root" --control --netns "$NETNS"
+grep -q 'LOCAL_IN 12 runs as NFQUEUE because .*both.lua:10 uses what is in the process' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+ip netns exec "$NETNS" python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))'
+eventually "both print" grep -qxP 'word\t1' "$WORK/run.out"
+grep -qx 'in the kernel' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+finish
+grep -q 'errors 0' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+
 # The commands that Lunatik has: scripts go on in the background, by their names.
 cat >"$WORK/root/services/drop.lua" <<'LUA'
 local netfilter, nf = require("netfilter"), require("linux.nf")
