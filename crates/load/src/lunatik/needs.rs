@@ -1,4 +1,4 @@
-//! What handlers of netfilter need that no program in the kernel can do there: their packets are queued for a process then.
+//! What handlers of netfilter need that no program in the kernel can do there: their packets are queued for a process then, or handled at tc.
 //!
 //! Read off the bytecode of the functions that a handler can reach: its own, those in its variables, and those in tables under names that it
 //! spells. Whether a line is ever reached is not asked.
@@ -10,17 +10,57 @@ use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{ClosureId, Prototype, Snapshot, Value};
 use reach::{Reached, reached};
 
-/// The first thing that needs a queue, and where it is.
+/// The first thing that needs something, and where it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     pub what: String,
     pub place: Option<Place>,
 }
 
+/// What handlers do that no program at netfilter can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Write,
+    Length,
+    Checksums,
+    Copy,
+    Send,
+    ConnectionMark,
+    Link,
+    Mark,
+    OtherQueue,
+}
+
+impl Wish {
+    /// What a handler does that wishes it.
+    fn text(self) -> &'static str {
+        match self {
+            Wish::Write => "writes to the packet",
+            Wish::Length => "changes the packet's length",
+            Wish::Checksums => "computes checksums",
+            Wish::Copy => "copies the packet",
+            Wish::Send => "sends a packet",
+            Wish::ConnectionMark => "uses the connection's mark",
+            Wish::Link => "reads the link's header",
+            Wish::Mark => "sets the packet's mark",
+            Wish::OtherQueue => "hands packets to another queue",
+        }
+    }
+
+    /// Whether programs at tc can do it.
+    pub fn is_at_tc(self) -> bool {
+        !matches!(self, Wish::Copy | Wish::Send | Wish::OtherQueue)
+    }
+
+    fn at(self, place: Option<Place>) -> Need {
+        Need { what: self.text().to_string(), place }
+    }
+}
+
 /// What was found in a handler.
 pub(super) enum Found {
     Nothing,
-    Queue(Need),
+    Need(Need),
     /// A verdict that nobody can give but code of the kernel's own.
     Never {
         verdict: &'static str,
@@ -43,12 +83,12 @@ const WRITERS: &[&[u8]] = &[
 ];
 
 /// Methods of an `skb` that need more than its bytes.
-const OF_SKB: &[(&[u8], &str)] = &[
-    (b"resize", "changes the packet's length"),
-    (b"checksum", "computes checksums"),
-    (b"copy", "copies the packet"),
-    (b"forward", "sends a packet"),
-    (b"connmark", "uses the connection's mark"),
+const OF_SKB: &[(&[u8], Wish)] = &[
+    (b"resize", Wish::Length),
+    (b"checksum", Wish::Checksums),
+    (b"copy", Wish::Copy),
+    (b"forward", Wish::Send),
+    (b"connmark", Wish::ConnectionMark),
 ];
 
 /// Verdicts by number (`NF_STOLEN` …, include/uapi/linux/netfilter.h) that are not for scripts: after the first one the packet is the
@@ -58,8 +98,12 @@ const NEVER: &[(i64, &str)] = &[(2, "STOLEN"), (4, "REPEAT"), (5, "STOP")];
 /// `NF_QUEUE`.
 const QUEUE: i64 = 3;
 
-/// What that handler needs.
-pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
+/// What that handler needs of what `counts`.
+pub(super) fn of_handler(
+    snapshot: &Snapshot,
+    handler: ClosureId,
+    counts: impl Fn(Wish) -> bool + Copy,
+) -> Found {
     let all = reached(snapshot, handler);
     let mut need = None;
     for function in &all {
@@ -73,12 +117,12 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
                 return Found::Never { verdict: name, place: place(pc, Some(name.as_bytes())) };
             }
             let found = match i.opcode() {
-                _ if verdict == Some(QUEUE) => Some(("hands packets to another queue", None)),
+                _ if verdict == Some(QUEUE) => Some((Wish::OtherQueue, None)),
                 Some(Opcode::Self_) => method(prototype, i, asks_for_link),
                 _ => None,
             };
-            if let (None, Some((what, name))) = (&need, found) {
-                need = Some(Need { what: what.to_string(), place: place(pc, name) });
+            if let (None, Some((wish, name))) = (&need, found.filter(|(wish, _)| counts(*wish))) {
+                need = Some(wish.at(place(pc, name)));
             }
         }
     }
@@ -88,32 +132,24 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
         if let Some((_, verdict)) = NEVER.iter().find(|(known, _)| *known == number) {
             return Found::Never { verdict, place };
         }
-        if number == QUEUE && need.is_none() {
-            need = Some(Need { what: "hands packets to another queue".to_string(), place });
+        if number == QUEUE && need.is_none() && counts(Wish::OtherQueue) {
+            need = Some(Wish::OtherQueue.at(place));
         }
     }
-    let marks = || {
-        second_result(own).map(|pc| Need {
-            what: "sets the packet's mark".to_string(),
-            place: place(snapshot, own, pc, None),
-        })
-    };
-    need.or_else(marks).map_or(Found::Nothing, Found::Queue)
+    let marks = || second_result(own).map(|pc| Wish::Mark.at(place(snapshot, own, pc, None)));
+    let marked = || marks().filter(|_| counts(Wish::Mark));
+    need.or_else(marked).map_or(Found::Nothing, Found::Need)
 }
 
 /// What the method needs that the instruction looks up.
-fn method(
-    prototype: &Prototype,
-    i: Instruction,
-    asks_for_link: bool,
-) -> Option<(&'static str, Option<&[u8]>)> {
+fn method(prototype: &Prototype, i: Instruction, asks_for_link: bool) -> Option<(Wish, Option<&[u8]>)> {
     let Some(Value::String(name)) = prototype.constants.get(i.c()) else { return None };
-    let what = match &**name {
-        name if WRITERS.contains(&name) => "writes to the packet",
-        b"data" if asks_for_link => "reads the link's header",
+    let wish = match &**name {
+        name if WRITERS.contains(&name) => Wish::Write,
+        b"data" if asks_for_link => Wish::Link,
         name => OF_SKB.iter().find(|(method, _)| *method == name)?.1,
     };
-    Some((what, Some(name)))
+    Some((wish, Some(name)))
 }
 
 /// Whether the function spells the name of the link's layer (`skb:data("mac")`).

@@ -46,9 +46,10 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         swaps.raw_set(size, function)?;
     }
     let least = i64::from(context.registry.lunatik.is_some());
-    let (module, around): (Table, Function) =
+    let (module, around, windows): (Table, Function, Table) =
         chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?, least))?;
     lua.set_named_registry_value(AROUND, around)?;
+    lua.set_named_registry_value(WINDOWS, windows)?;
     Ok(module)
 }
 
@@ -66,6 +67,9 @@ fn members(context: &Context) -> mlua::Result<Table> {
 
 /// The name in the registry of what makes handlers of the present script's functions.
 const AROUND: &str = "moonhook.data_objects";
+
+/// The name in the registry of functions that make, for handlers of the present script, objects that show a part of a packet.
+pub(crate) const WINDOWS: &str = "moonhook.data_windows";
 
 /// Has handlers of a script whose modules are `loaded` given objects in the place of packets, if it has asked for the module. Handlers of flow tables
 /// are not the script's: functions of flows get packets.
