@@ -276,7 +276,9 @@ pub fn load_with_contents(
             script.handlers.end = registered.len();
         }
     }
-    options.check_hook(&registered)?;
+    if options.at != Some(At::Tcx) {
+        options.check_hook(&registered)?;
+    }
     registry.receivers.check(&registered, &files.sources())?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
     let freeze = |registered: &[Registration], ran: &[Script]| {
@@ -320,6 +322,9 @@ pub fn load_with_contents(
             Some(At::Tcx) => moved = lunatik::move_to_tc(&snapshot, &mut registered, &mut ran)?,
             at => queued = lunatik::take_queued(&snapshot, at, &mut registered, &mut ran)?,
         }
+    }
+    if options.at == Some(At::Tcx) {
+        options.check_hook(&registered)?;
     }
     if !contents.is_empty() {
         let known = freeze(&registered, &ran)?;
