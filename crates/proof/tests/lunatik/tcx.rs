@@ -134,18 +134,26 @@ fn value(random: &mut Random) -> String {
     }
 }
 
-/// What a handler with that body makes of a datagram with the payload `abc` at `PRE_ROUTING`, and then one with a lower priority whose packets have the
-/// mark 7.
-fn seen(body: &str) -> Seen {
-    let script = Script::new(&format!(
-        "local netfilter, nf = require 'netfilter', require 'linux.nf'; local action = nf.action\n\
+/// What handlers with these bodies make of a datagram at `PRE_ROUTING` whose payload is the handler's number, `b` and `c`; packets have the mark 7 behind it
+/// that a handler with a lower priority drops.
+fn seen(bodies: &[&str]) -> Vec<Seen> {
+    let mut text = String::from(
+        "local netfilter, nf = require 'netfilter', require 'linux.nf'; local action, handlers = nf.action, {}\n\
          local function marked(skb) print('marked', #skb) return action.DROP end\n\
-         local function hook(skb)\n{body}\nend\n\
-         netfilter.register{{hook = marked, pf = nf.proto.INET, hooknum = nf.inet.PRE_ROUTING, priority = 6, mark = 7}}\n\
-         netfilter.register{{hook = hook, pf = nf.proto.INET, hooknum = nf.inet.PRE_ROUTING, priority = 5}}"
-    ));
+         local function hook(skb) return handlers[skb:data():getuint8(28)](skb) end\n\
+         netfilter.register{hook = marked, pf = nf.proto.INET, hooknum = nf.inet.PRE_ROUTING, priority = 6, mark = 7}\n\
+         netfilter.register{hook = hook, pf = nf.proto.INET, hooknum = nf.inet.PRE_ROUTING, priority = 5}\n",
+    );
+    for (number, body) in bodies.iter().enumerate() {
+        let _ = writeln!(text, "handlers[{number}] = function(skb) {body} end");
+    }
+    let script = Script::new(&text);
     let mut pair = pair_at(At::Tcx, &root(), &script.path);
-    pair.run(&in_frame(&datagram(7, b"abc"))).unwrap_or_else(|error| panic!("{body}: {error}"))
+    let run = |(number, body): (usize, &&str)| {
+        let packet = in_frame(&datagram(7, &[number as u8, b'b', b'c']));
+        pair.run(&packet).unwrap_or_else(|error| panic!("{body}: {error}"))
+    };
+    bodies.iter().enumerate().map(run).collect()
 }
 
 #[test]
@@ -153,7 +161,7 @@ fn methods_do_at_tc_what_lunatiks_do() {
     if !host::kernel_available("methods of Lunatik at tc") {
         return;
     }
-    for (body, verdict, printed) in [
+    let expected = [
         ("return #skb == 31 and skb:ifindex() == 1", DROP, ""),
         ("assert(#skb == 31 and skb:vlan() == nil) return '1'", NEXT, ""),
         ("assert(skb:data('mac'):getuint16(12) == 8 and #skb:data('mac') == 45) return 1.0", NEXT, ""),
@@ -165,9 +173,10 @@ fn methods_do_at_tc_what_lunatiks_do() {
         ("return action.ACCEPT, nil", NEXT, ""),
         ("skb:resize(40) assert(#skb == 40 and skb:data():getuint8(39) == 0) return action.ACCEPT", NEXT, ""),
         ("skb:resize(29) assert(#skb == 29 and #skb:data() == 29) return action.ACCEPT", NEXT, ""),
-        ("assert(skb:data():getstring(28) == 'abc') return action.DROP", DROP, ""),
-    ] {
-        let seen = seen(body);
+        ("assert(skb:data():getstring(29) == 'bc') return action.DROP", DROP, ""),
+    ];
+    let all = seen(&expected.map(|(body, ..)| body));
+    for ((body, verdict, printed), seen) in expected.into_iter().zip(all) {
         let lines: Vec<_> = seen.output.iter().map(|line| line.lossy()).collect();
         let error = seen.error.as_ref().map(|message| message.lossy());
         assert_eq!((seen.verdict, &*lines.join(" "), error), (verdict, printed, None), "{body}");
@@ -179,29 +188,29 @@ fn methods_raise_at_tc_what_lunatiks_raise() {
     if !host::kernel_available("methods of Lunatik at tc") {
         return;
     }
-    for (body, message) in [
-        ("skb:data('other')", "4: bad argument #1 to 'data' (invalid option 'other')"),
-        ("skb:data({})", "4: bad argument #1 to 'data' (string expected, got table)"),
-        ("skb:resize(100000)", "4: bad argument #1 to 'resize' (insufficient tailroom)"),
-        ("skb:resize(-1)", "4: bad argument #1 to 'resize' (insufficient tailroom)"),
-        ("skb:resize('x')", "4: bad argument #1 to 'resize' (number expected, got string)"),
-        ("skb:resize()", "4: bad argument #1 to 'resize' (number expected, got no value)"),
-        ("skb.data(7)", "4: calling 'data' on bad self (skb expected, got number)"),
-        ("skb:data():getbyte(31)", "4: bad argument #1 to 'getbyte' (out of bounds)"),
-        ("skb:data('mac'):getbyte(45)", "4: bad argument #1 to 'getbyte' (out of bounds)"),
-        ("skb:data():setbyte(31, {})", "4: bad argument #1 to 'setbyte' (out of bounds)"),
-        ("skb:data():resize(9)", "4: cannot resize external memory"),
-        (
-            "local d = skb:data() skb:resize(30) d:getbyte(30)",
-            "4: bad argument #1 to 'getbyte' (out of bounds)",
-        ),
-        ("local copy = 'copy' skb[copy](skb)", "4: packets cannot be copied at tc"),
-        ("return skb.nope.x", "4: attempt to index a nil value (field 'nope')"),
+    let expected = [
+        ("skb:data('other')", "bad argument #1 to 'data' (invalid option 'other')"),
+        ("skb:data({})", "bad argument #1 to 'data' (string expected, got table)"),
+        ("skb:resize(100000)", "bad argument #1 to 'resize' (insufficient tailroom)"),
+        ("skb:resize(-1)", "bad argument #1 to 'resize' (insufficient tailroom)"),
+        ("skb:resize('x')", "bad argument #1 to 'resize' (number expected, got string)"),
+        ("skb:resize()", "bad argument #1 to 'resize' (number expected, got no value)"),
+        ("skb.data(7)", "calling 'data' on bad self (skb expected, got number)"),
+        ("skb:data():getbyte(31)", "bad argument #1 to 'getbyte' (out of bounds)"),
+        ("skb:data('mac'):getbyte(45)", "bad argument #1 to 'getbyte' (out of bounds)"),
+        ("skb:data():setbyte(31, {})", "bad argument #1 to 'setbyte' (out of bounds)"),
+        ("skb:data():resize(9)", "cannot resize external memory"),
+        ("local d = skb:data() skb:resize(30) d:getbyte(30)", "bad argument #1 to 'getbyte' (out of bounds)"),
+        ("local copy = 'copy' skb[copy](skb)", "packets cannot be copied at tc"),
+        ("return skb.nope.x", "attempt to index a nil value (field 'nope')"),
         ("local n = #skb return n - 29", "handler returned 2, expected a verdict"),
-    ] {
-        let seen = seen(body);
+    ];
+    let all = seen(&expected.map(|(body, _)| body));
+    for (number, ((body, message), seen)) in expected.into_iter().zip(all).enumerate() {
         let error = seen.error.as_ref().map(|text| text.lossy()).unwrap_or_default();
-        let own = error.split_once("x.lua:").map_or(error.as_str(), |(_, message)| message);
+        // Those of verdicts have no line.
+        let line = format!("x.lua:{}: ", 6 + number);
+        let own = error.split_once(&line).map_or(error.as_str(), |(_, message)| message);
         // Here errors drop packets.
         assert_eq!((seen.verdict, own), (DROP, message), "{body}");
     }
