@@ -92,7 +92,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.frames {
-        Some(path) => capture::write(path, &works::all()).map(|()| true),
+        Some(path) => capture::write(path, &works::table::all()).map(|()| true),
         None if arguments.wire => run_wire(&arguments),
         None if arguments.update => run_update(&arguments),
         None => run(&arguments).map(|results| arguments.peers_only || results.met()),
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<Results, Error> {
-    let works: Vec<_> = works::all().into_iter().filter(|work| arguments.wants(work.title)).collect();
+    let works: Vec<_> = works::table::all().into_iter().filter(|work| arguments.wants(work.title)).collect();
     routes::enter()?;
     let builds = !arguments.peers_only && arguments.objects.is_none();
     let folds = builds && arguments.wants(composition::TITLE);

@@ -106,7 +106,7 @@ fn sum(times: &Value) -> Option<f64> {
 
 /// VmRSS and VmHWM, in KiB, of `moonhook run` with the longest list of names, on a veth.
 fn memory(arguments: &Arguments, builder: &Builder) -> Result<(u64, u64), Error> {
-    let work = works::all()
+    let work = works::table::all()
         .into_iter()
         .filter(|work| work.script == "sni_filter")
         .max_by_key(|work| work.list.len())

@@ -112,7 +112,8 @@ impl Cost {
 
 pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let given_time = arguments.capture_time;
-    let settings = Settings { any_interface: true, given_time, ..arguments.program.settings() };
+    let mut settings = Settings { any_interface: true, given_time, ..arguments.program.settings() };
+    settings.load.at = arguments.choice.place(&settings.load);
     let mut clock = match &arguments.capture {
         Some(path) if given_time => {
             let clock = Clock::new(moonhook_capture::open(path)?);
@@ -123,7 +124,7 @@ pub fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     };
     let (script, json) = (std::slice::from_ref(&arguments.script), arguments.json);
     let loaded = loading::load(script, &settings.load, json, json)?;
-    let chosen = arguments.choice.program(&loaded.snapshot, settings.load.hook, json)?;
+    let chosen = arguments.choice.program(&loaded.snapshot, &settings.load, json)?;
     let layer = chosen.point.hook.layer;
     let empty = Contestant::empty(chosen.point.hook, settings.frags)?;
     let works = match &arguments.capture {

@@ -13,7 +13,7 @@ use moonhook_engine::{Choice, Compiled, Timings, entries, timed};
 use moonhook_hook::{Place, Point};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
-use moonhook_load::{Loaded, QueuedPlace};
+use moonhook_load::{Loaded, MovedPlace, QueuedPlace};
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
 use std::io::Write;
@@ -60,6 +60,9 @@ struct Report {
     /// Where packets are handed to the process that runs the script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     queued: Vec<Queued>,
+    /// Places of netfilter whose handlers run at tc.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    moved: Vec<Moved>,
     /// One for each hook.
     programs: Vec<Entry>,
     program: Program,
@@ -91,6 +94,15 @@ struct Queued {
     at: String,
     /// What they need.
     why: String,
+}
+
+/// A place of netfilter whose handlers run at another hook.
+#[derive(Debug, Serialize)]
+struct Moved {
+    at: String,
+    hook: &'static str,
+    #[serde(skip)]
+    text: String,
 }
 
 /// A program of the object.
@@ -140,7 +152,7 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
     };
     compiled.timings = compiled.timings.after_load(load_time);
     let mut answer = report(snapshot, &compiled, kernel.as_ref(), arguments.costs)?;
-    answer.queued = queued(&loaded);
+    (answer.queued, answer.moved) = (queued(&loaded), moved(&loaded));
     if arguments.json {
         writeln!(out, "{:#}", serde_json::to_value(&answer).map_err(std::io::Error::from)?)?;
     } else {
@@ -171,6 +183,7 @@ fn report(
         script: snapshot.script.clone(),
         handlers: handlers(snapshot),
         queued: Vec::new(),
+        moved: Vec::new(),
         programs: programs(compiled, kernel)?,
         program: program(snapshot, compiled, kernel, costs)?,
         tables: tables::tables(&compiled.module, &maps),
@@ -185,6 +198,12 @@ fn report(
 fn queued(loaded: &Loaded) -> Vec<Queued> {
     let places = QueuedPlace::of(&loaded.queued);
     places.iter().map(|place| Queued { at: place.point.to_string(), why: place.why() }).collect()
+}
+
+fn moved(loaded: &Loaded) -> Vec<Moved> {
+    let moved =
+        |place: &MovedPlace| Moved { at: place.point.to_string(), hook: place.hook.name, text: place.text() };
+    loaded.moved.iter().map(moved).collect()
 }
 
 fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
@@ -268,6 +287,9 @@ fn planned(map: &Map) -> MapInfo {
 fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliError> {
     for Queued { at, why } in &report.queued {
         writeln!(out, "{}: {at} runs as NFQUEUE {why}", report.script)?;
+    }
+    for Moved { text, .. } in &report.moved {
+        writeln!(out, "{}: {text}", report.script)?;
     }
     if report.handlers.is_empty() && !report.queued.is_empty() {
         return Ok(writeln!(out, "nothing runs in the kernel")?);

@@ -3,6 +3,7 @@
 use crate::{CliError, terminal};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use moonhook_hook::{HOOKS, Hook, Layer, Point};
+use moonhook_load::At;
 use moonhook_snapshot::Snapshot;
 
 /// A program of a script: its number, and what it is attached to.
@@ -18,16 +19,26 @@ pub fn parser() -> impl TypedValueParser<Value = &'static Hook> {
     known.try_map(|name| HOOKS.iter().copied().find(|hook| hook.name == name).ok_or("no such hook"))
 }
 
+/// What stands for tc where handlers of netfilter can run there.
+const TCX: &str = "tcx";
+
 /// Which program is tried of a script with several.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProgramChoice {
     /// The program that is tried of a script with several, by hook and place as `check` and `list` have them: `tc.egress`,
-    /// `match second` [default: the first one that gets packets, before those that ask about connections]
+    /// `match second` [default: the first one that gets packets, before those that ask about connections]; with `--root`, `tcx` has handlers of
+    /// netfilter run at tc
     #[arg(long, value_name = "PLACE")]
     at: Option<String>,
 }
 
 impl ProgramChoice {
+    /// Where handlers of netfilter run that are written for Lunatik, if they are: in the kernel.
+    pub fn place(&self, load: &moonhook_load::Options) -> Option<At> {
+        let is_tcx = load.root.is_some() && self.at.as_deref() == Some(TCX);
+        Some(if is_tcx { At::Tcx } else { At::Link })
+    }
+
     /// The script's first program that gets packets and is meant, by its place or by the hook that was asked for. Unless `quiet`, it is said
     /// which others there are.
     ///
@@ -36,12 +47,14 @@ impl ProgramChoice {
     pub fn program(
         &self,
         snapshot: &Snapshot,
-        hook: Option<&Hook>,
+        load: &moonhook_load::Options,
         quiet: bool,
     ) -> Result<Program, CliError> {
+        let (hook, is_moved) = (load.hook, load.at == Some(At::Tcx));
         let points = snapshot.points();
         let tried = || points.iter().enumerate().filter(|(_, point)| !point.hook.is_trace());
         let is_meant = |point: &Point| match &self.at {
+            Some(_) if is_moved => hook.is_none_or(|hook| point.hook == hook),
             Some(at) => point.to_string() == *at,
             None => hook.is_none_or(|hook| point.hook == hook),
         };
@@ -51,7 +64,7 @@ impl ProgramChoice {
         let mut meant = meant.into_iter();
         let Some((number, point)) = meant.next() else {
             return Err(match &self.at {
-                Some(at) if tried().next().is_some() => {
+                Some(at) if !is_moved && tried().next().is_some() => {
                     CliError::NoPlace { at: at.clone(), there: names(tried()) }
                 }
                 _ => CliError::NoPackets,
@@ -59,8 +72,9 @@ impl ProgramChoice {
         };
         let others = names(meant);
         if !others.is_empty() && !quiet {
+            let option = if is_moved { "--hook" } else { "--at" };
             terminal::complain(format_args!(
-                "note: only what is at '{point}' is tried; with `--at`, also what is at {others}"
+                "note: only what is at '{point}' is tried; with `{option}`, also what is at {others}"
             ));
         }
         Ok(Program { number, point: point.clone() })

@@ -78,19 +78,21 @@ enum AtChoice {
     Auto,
     Link,
     Queue,
+    Tcx,
 }
 
 /// Options of the commands whose handlers may run in a process.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AtOptions {
-    /// With `--root`, where handlers of netfilter run: `link` is the kernel, `queue` this process (NFQUEUE), `auto` the kernel if that has all they need
+    /// With `--root`, where handlers of netfilter run: `link` is the kernel, `queue` this process (NFQUEUE), `tcx` the kernel, at tc of the interfaces (PRE_ROUTING and POST_ROUTING, packets can be changed), `auto` the kernel if that has all they need
     #[arg(
         long,
         value_name = "WHERE",
         value_enum,
         default_value = "auto",
         requires_if("link", "root"),
-        requires_if("queue", "root")
+        requires_if("queue", "root"),
+        requires_if("tcx", "root")
     )]
     at: AtChoice,
 }
@@ -101,6 +103,7 @@ impl AtOptions {
             AtChoice::Auto => None,
             AtChoice::Link => Some(At::Link),
             AtChoice::Queue => Some(At::Queue),
+            AtChoice::Tcx => Some(At::Tcx),
         }
     }
 }

@@ -114,10 +114,11 @@ type Tiers = Vec<Box<dyn Tier>>;
 fn tiers(arguments: &Arguments) -> Result<(Tiers, Layer, Option<Choice>), CliError> {
     let scripts = std::slice::from_ref(&arguments.script);
     let seed = arguments.seed;
-    let settings =
+    let mut settings =
         Settings { given_time: true, any_interface: true, seed, ..arguments.script_options.settings() };
+    settings.load.at = arguments.program.place(&settings.load);
     let loaded = loading::load(scripts, &settings.load, arguments.json, arguments.json)?;
-    let program = arguments.program.program(&loaded.snapshot, settings.load.hook, arguments.json)?;
+    let program = arguments.program.program(&loaded.snapshot, &settings.load, arguments.json)?;
     let layer = program.point.hook.layer;
     let user = |loaded| -> Result<Box<dyn Tier>, CliError> {
         let on_error = settings.on_error.clone();

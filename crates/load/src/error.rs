@@ -43,6 +43,9 @@ pub enum LoadError {
     Exported { name: String, obstacle: Obstacle, place: Option<Box<Place>> },
     #[error("a handler of netfilter cannot give the verdict {verdict}")]
     Verdict { verdict: &'static str, place: Option<Box<Place>> },
+    /// At the point of netfilter with that name, where it is one that has no place at tc.
+    #[error("`--at tcx` has no place for a handler that {what}{}", point.map(|point| format!(" at {point}")).unwrap_or_default())]
+    NotAtTc { what: String, point: Option<&'static str>, place: Option<Box<Place>> },
     /// A script of eCLAT that this one loads.
     #[error("{}", .0.message)]
     Chain(Box<Diagnostic>),
@@ -104,6 +107,7 @@ impl LoadError {
             LoadError::NoFunction { .. } => "MH0118",
             LoadError::Exported { .. } => "MH0119",
             LoadError::Verdict { .. } => "MH0120",
+            LoadError::NotAtTc { .. } => "MH0121",
             LoadError::Chain(diagnostic) => diagnostic.code,
         }
     }
@@ -124,6 +128,7 @@ impl LoadError {
             | LoadError::Memory { place, .. }
             | LoadError::Exported { place, .. }
             | LoadError::Verdict { place, .. }
+            | LoadError::NotAtTc { place, .. }
             | LoadError::NoSender { place, .. } => located(self.code(), &self.to_string(), place.as_deref()),
             _ => Diagnostic::new(self.code(), self.to_string()),
         };
@@ -149,6 +154,10 @@ impl LoadError {
             LoadError::Verdict { .. } => {
                 Some("netfilter would ask again and again, or does not know it any more")
             }
+            LoadError::NotAtTc { point: Some(_), .. } => {
+                Some("of netfilter's points, tc has PRE_ROUTING (ingress) and POST_ROUTING (egress)")
+            }
+            LoadError::NotAtTc { .. } => Some("programs at tc cannot do that"),
             _ => None,
         }
     }
@@ -167,6 +176,10 @@ impl LoadError {
             LoadError::Verdict { .. } => {
                 "return DROP, ACCEPT, or QUEUE (which hands the packet to the queue with number 0)".into()
             }
+            LoadError::NotAtTc { point: Some(_), .. } => {
+                "register it for PRE_ROUTING or POST_ROUTING, or have it run in the process: `--at queue`".into()
+            }
+            LoadError::NotAtTc { .. } => "have it run in the process: `--at queue`".into(),
             LoadError::NoSender { queue, .. } => {
                 format!("register one by `xdp.attach` that sends frames there: `return redirect{{socket = {queue}}}`")
             }

@@ -64,7 +64,9 @@ pub use crate::functions::{OVER, raising, userdata_name};
 pub use crate::kernel::{Kernel, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
 pub use crate::living::{ForHandlers, Living};
-pub use crate::lunatik::{At, EMPTY_TEXTS_OUTSIDE, Need, Queued, QueuedPlace, put_empty_texts_outside};
+pub use crate::lunatik::{
+    At, EMPTY_TEXTS_OUTSIDE, MovedPlace, Need, Queued, QueuedPlace, put_empty_texts_outside,
+};
 pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::constants::fill as constants;
 pub use crate::modules::eclat::{CALL_CHAIN, CALL_LOADER};
@@ -170,6 +172,8 @@ pub struct Loaded {
     pub handlers: Vec<Function>,
     /// Handlers that run in this process, and are none of the snapshot's.
     pub queued: Vec<Queued>,
+    /// Places of netfilter whose handlers are among the snapshot's, at tc.
+    pub moved: Vec<MovedPlace>,
     /// Every file that was read: scripts, modules, lists.
     pub files: Vec<PathBuf>,
     /// The scripts, in order.
@@ -272,7 +276,9 @@ pub fn load_with_contents(
             script.handlers.end = registered.len();
         }
     }
-    options.check_hook(&registered)?;
+    if options.at != Some(At::Tcx) {
+        options.check_hook(&registered)?;
+    }
     registry.receivers.check(&registered, &files.sources())?;
     let shown: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
     let freeze = |registered: &[Registration], ran: &[Script]| {
@@ -308,11 +314,17 @@ pub fn load_with_contents(
         snapshot.contents.extend(registry.object_maps.contents());
         Ok(known)
     };
-    let mut queued = Vec::new();
+    let (mut queued, mut moved) = (Vec::new(), Vec::new());
     if registry.lunatik.is_some() && registered.iter().any(|registration| can_queue(registration.point.hook))
     {
-        let known = freeze(&registered, &ran)?;
-        queued = lunatik::take_queued(&known.snapshot, options.at, &mut registered, &mut ran)?;
+        let snapshot = freeze(&registered, &ran)?.snapshot;
+        match options.at {
+            Some(At::Tcx) => moved = lunatik::move_to_tc(&snapshot, &mut registered, &mut ran)?,
+            at => queued = lunatik::take_queued(&snapshot, at, &mut registered, &mut ran)?,
+        }
+    }
+    if options.at == Some(At::Tcx) {
+        options.check_hook(&registered)?;
     }
     if !contents.is_empty() {
         let known = freeze(&registered, &ran)?;
@@ -335,6 +347,7 @@ pub fn load_with_contents(
         lua,
         handlers,
         queued,
+        moved,
         files: [files.read(), options.packages.files()].concat(),
         scripts: ran,
         requests: registry.requests,

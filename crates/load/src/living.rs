@@ -80,6 +80,7 @@ impl Living {
             snapshot: Snapshot::default(),
             handlers: Vec::new(),
             queued: Vec::new(),
+            moved: Vec::new(),
             files: Vec::new(),
             scripts: vec![script],
             requests: registry.requests.clone(),

@@ -28,16 +28,19 @@ pub(crate) struct Registration {
     pub function: Function,
     /// The script's function, where that is another one.
     pub written: Option<Function>,
+    /// What makes handlers of functions of its script, which is written for Lunatik.
+    pub maker: Option<Table>,
 }
 
 impl Registration {
     pub fn new(point: Point, function: Function) -> Registration {
-        Registration { point, function, written: None }
+        Registration { point, function, written: None, maker: None }
     }
 
     /// The same handler somewhere else.
     pub fn moved_to(&self, point: Point) -> Registration {
-        Registration { point, function: self.function.clone(), written: self.written.clone() }
+        let (function, written, maker) = (self.function.clone(), self.written.clone(), self.maker.clone());
+        Registration { point, function, written, maker }
     }
 }
 

@@ -64,6 +64,7 @@ pub enum AtName {
     Auto,
     Link,
     Queue,
+    Tcx,
 }
 
 impl AtName {
@@ -72,6 +73,7 @@ impl AtName {
             AtName::Auto => None,
             AtName::Link => Some(At::Link),
             AtName::Queue => Some(At::Queue),
+            AtName::Tcx => Some(At::Tcx),
         }
     }
 }

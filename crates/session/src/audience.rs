@@ -8,7 +8,7 @@ use moonhook_daemon::{Name, Reloaded};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Choice;
 use moonhook_install::{Peer, Program, RequestedMode};
-use moonhook_load::QueuedPlace;
+use moonhook_load::{MovedPlace, QueuedPlace};
 use moonhook_records::{Counters, Message};
 use std::path::PathBuf;
 
@@ -20,6 +20,8 @@ pub struct Attached<'a> {
     pub peers: &'a [Peer],
     /// Where packets are handed to this process.
     pub queued: &'a [QueuedPlace],
+    /// Places of netfilter whose handlers run at tc.
+    pub moved: &'a [MovedPlace],
     pub requested: RequestedMode,
     pub scripts: &'a [PathBuf],
     pub choice: &'a Choice,

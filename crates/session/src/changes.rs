@@ -137,7 +137,7 @@ impl Session {
             return Ok(());
         }
         let started = prepared.map_err(SessionError::from).and_then(|prepared| {
-            let Prepared { snapshot, queued, fingerprint, files, load_time } = *prepared;
+            let Prepared { snapshot, queued, fingerprint, files, load_time, .. } = *prepared;
             (next.fingerprint, next.files, next.queued) = (fingerprint, files, queued);
             let earlier = Some(Heritage::of(&self.installed)?);
             let blueprint = Blueprint { snapshot, settings: next.settings.clone(), load_time, earlier };

@@ -18,7 +18,7 @@ use inside::Thread;
 use moonhook_control::{Connection, lower_priority, processor_time};
 use moonhook_daemon::Answer;
 use moonhook_hook::Point;
-use moonhook_load::{Content, LoadError, QueuedPlace};
+use moonhook_load::{Content, LoadError, MovedPlace, QueuedPlace};
 use moonhook_records::Message;
 use moonhook_snapshot::Snapshot;
 use moonhook_user::Waiting;
@@ -51,6 +51,8 @@ pub struct Prepared {
     pub snapshot: Snapshot,
     /// Where handlers that run in this process take their packets from.
     pub queued: Vec<QueuedPlace>,
+    /// Places of netfilter whose handlers run at tc.
+    pub moved: Vec<MovedPlace>,
     /// Equal for equal snapshots.
     pub fingerprint: u64,
     /// Every file that was read.

@@ -23,7 +23,7 @@ use crate::watcher::Watcher;
 use crate::{Busy, Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
 use moonhook_engine::Settings;
-use moonhook_load::QueuedPlace;
+use moonhook_load::{MovedPlace, QueuedPlace};
 use moonhook_records::Counters;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Session {
             contents: Vec::new(),
             netns: options.netns.clone(),
         };
-        let Some(Made { installed, plan, thread, fingerprint, queued }) =
+        let Some(Made { installed, plan, thread, fingerprint, queued, moved }) =
             make(&sources, &settings, earlier, (&inbox, &options.interfaces), (stop, busy))?
         else {
             return Ok(None);
@@ -133,6 +133,7 @@ impl Session {
             attachments: &session.attachments,
             peers: session.peers.programs(),
             queued: &queued,
+            moved: &moved,
             requested: session.options.mode,
             scripts: &session.options.scripts,
             choice: &session.installed.choice,
@@ -152,6 +153,8 @@ struct Made {
     fingerprint: u64,
     /// Where handlers that run in this process take their packets from.
     queued: Vec<QueuedPlace>,
+    /// Places of netfilter whose handlers run at tc.
+    moved: Vec<MovedPlace>,
 }
 
 /// Makes the program, with what it takes over of an earlier one. `None` if `stop` was set before.
@@ -163,7 +166,7 @@ fn make(
     (stop, busy): (&AtomicBool, Option<Busy>),
 ) -> Result<Option<Made>, SessionError> {
     let heritage = earlier.map(Heritage::of).transpose()?;
-    let Some(First { thread, program, fingerprint, files, queued }) =
+    let Some(First { thread, program, fingerprint, files, queued, moved }) =
         starting::first(sources, settings, heritage, inbox, (stop, busy))?
     else {
         return Ok(None);
@@ -174,7 +177,7 @@ fn make(
     if let Some(earlier) = earlier {
         inherit::copy_variables(&plan, earlier, &installed.kernel)?;
     }
-    Ok(Some(Made { installed, plan, thread, fingerprint, queued }))
+    Ok(Some(Made { installed, plan, thread, fingerprint, queued, moved }))
 }
 
 /// Where the script is to be pinned, if it is. What was pinned under its name by a process that did not get to an end is removed by

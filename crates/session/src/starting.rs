@@ -5,7 +5,7 @@ use crate::lua_thread::{LuaThread, Prepared, Sources, Told};
 use crate::making::{Blueprint, Heritage, Program};
 use crate::{Busy, SessionError, threads};
 use moonhook_engine::{EngineError, Settings};
-use moonhook_load::{LoadError, QueuedPlace};
+use moonhook_load::{LoadError, MovedPlace, QueuedPlace};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +23,8 @@ pub struct First {
     pub files: Vec<PathBuf>,
     /// Where handlers that run in this process take their packets from.
     pub queued: Vec<QueuedPlace>,
+    /// Places of netfilter whose handlers run at tc.
+    pub moved: Vec<MovedPlace>,
 }
 
 /// Makes the first program. `None` if that was stopped: threads that are at it end with the process.
@@ -38,10 +40,10 @@ pub fn first(
 ) -> Result<Option<First>, SessionError> {
     let mut thread = LuaThread::load(sources.clone(), inbox, busy.clone())?;
     let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else { return Ok(None) };
-    let Prepared { snapshot, queued, fingerprint, files, load_time } = *prepared;
+    let Prepared { snapshot, queued, moved, fingerprint, files, load_time } = *prepared;
     let blueprint = Blueprint { snapshot, settings: settings.clone(), load_time, earlier };
     let program = compiled(blueprint, stop, busy)?;
-    Ok(program.map(|program| First { thread, program, fingerprint, files, queued }))
+    Ok(program.map(|program| First { thread, program, fingerprint, files, queued, moved }))
 }
 
 fn load_time(

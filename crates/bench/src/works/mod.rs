@@ -5,6 +5,7 @@ mod expanded;
 mod general;
 mod lunatik;
 mod shared;
+pub mod table;
 
 use std::path::{Path, PathBuf};
 
@@ -131,12 +132,6 @@ enum Fill {
 
 const fn peer(title: &'static str, role: Role, kind: Implementation, source: &'static str) -> Peer {
     Peer { title, role, kind, source }
-}
-
-/// All works, in the order of the table.
-pub fn all() -> Vec<Work> {
-    let all = [expanded::all(), shared::all(), composed::all(), general::all(), lunatik::all()];
-    all.into_iter().flatten().collect()
 }
 
 impl Work {

@@ -7,7 +7,7 @@ use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{FlowsKept, Form, Kept, Name, Reloaded, Remark, TableKept};
 use moonhook_install::{Link, Peer, RequestedMode, Site};
-use moonhook_load::QueuedPlace;
+use moonhook_load::{MovedPlace, QueuedPlace};
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
     Attached, Attachments, Audience, JsonError, SessionError, form, message_json, refused_json,
@@ -113,8 +113,18 @@ fn peer_text(peer: &Peer) -> String {
 impl Audience for Reporter {
     /// Says where the program is, in which mode, and why in that one.
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
-        let Attached { name, attachments, peers, queued, requested, scripts, choice, warnings, taken_over } =
-            *attached;
+        let Attached {
+            name,
+            attachments,
+            peers,
+            queued,
+            moved,
+            requested,
+            scripts,
+            choice,
+            warnings,
+            taken_over,
+        } = *attached;
         if !self.json {
             for warning in warnings {
                 self.put(Stream::Error, (report::rendered_warning(warning) + "\n").into_bytes())?;
@@ -139,6 +149,11 @@ impl Audience for Reporter {
                     |place: &QueuedPlace| json!({ "point": place.point.to_string(), "why": place.why() });
                 line["queued"] = queued.iter().map(place).collect();
             }
+            if !moved.is_empty() {
+                let place =
+                    |place: &MovedPlace| json!({ "point": place.point.to_string(), "hook": place.hook.name });
+                line["moved"] = moved.iter().map(place).collect();
+            }
             if !peers.is_empty() {
                 let peer = |peer: &Peer| json!({ "of": peer.of, "interface": peer.interface, "netns": peer.netns, "attached": peer.is_ours() });
                 line["peers"] = peers.iter().map(peer).collect();
@@ -161,6 +176,9 @@ impl Audience for Reporter {
             }
             for place in queued {
                 writeln!(self.text, "  {} runs as NFQUEUE {}", place.point, place.why())?;
+            }
+            for place in moved {
+                writeln!(self.text, "  {}", place.text())?;
             }
             if !attachments.links().is_empty() {
                 self.text.write_all(form_text(&form(choice)).as_bytes())?;

@@ -6,6 +6,7 @@
 
 mod needs;
 mod queued;
+mod tcx;
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -17,8 +18,11 @@ use moonhook_hook::{NETFILTER, Point, XDP};
 pub use needs::Need;
 pub(crate) use queued::take_queued;
 pub use queued::{At, Queued, QueuedPlace};
+pub use tcx::MovedPlace;
+pub(crate) use tcx::move_to_tc;
 
 use crate::functions::without_lines;
+use crate::modules::data::WINDOWS;
 use crate::registry::Registration;
 
 /// What makes handlers of functions that are written for Lunatik: by the hook's name, a function that makes one. Clones are the same.
@@ -41,7 +45,11 @@ impl Lunatik {
     pub fn begin(&self, lua: &Lua, globals: &Table) -> mlua::Result<()> {
         put_empty_texts_outside(lua)?;
         let make = without_lines(lua, include_str!("handlers.lua"))?;
-        self.0.replace(Some(make.call(globals)?));
+        let made: Table = make.call(globals)?;
+        let at_tc = without_lines(lua, include_str!("tcx.lua"))?;
+        let windows: Table = lua.named_registry_value(WINDOWS)?;
+        made.raw_set("tc", at_tc.call::<Function>((globals, windows))?)?;
+        self.0.replace(Some(made));
         Ok(())
     }
 
@@ -55,14 +63,15 @@ impl Lunatik {
         point: Point,
         function: &Function,
     ) -> mlua::Result<()> {
-        let wrap = self.0.borrow().as_ref().and_then(|made| made.get::<Function>(point.hook.name).ok());
+        let maker = self.0.borrow().clone();
+        let wrap = maker.as_ref().and_then(|made| made.get::<Function>(point.hook.name).ok());
         let Some(wrap) = wrap else {
             all.push(Registration::new(point, function.clone()));
             return Ok(());
         };
         let wrapped: Function = wrap.call(function)?;
-        let registration =
-            Registration { written: Some(function.clone()), ..Registration::new(point, wrapped) };
+        let written = Some(function.clone());
+        let registration = Registration { written, maker, ..Registration::new(point, wrapped) };
         let known = all[earlier..].iter().position(|other| other.point == registration.point);
         match known.map(|index| earlier + index) {
             Some(index) if registration.point.hook == &XDP => all[index] = registration,

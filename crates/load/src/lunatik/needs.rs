@@ -1,4 +1,4 @@
-//! What handlers of netfilter need that no program in the kernel can do there: their packets are queued for a process then.
+//! What handlers of netfilter need that no program in the kernel can do there: their packets are queued for a process then, or handled at tc.
 //!
 //! Read off the bytecode of the functions that a handler can reach: its own, those in its variables, and those in tables under names that it
 //! spells. Whether a line is ever reached is not asked.
@@ -14,17 +14,59 @@ use reach::{Reached, reached};
 use results::{answering, returned, second_result};
 use values::{Known, known, variable};
 
-/// The first thing that needs a queue, and where it is.
+/// The first thing that needs something, and where it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     pub what: String,
     pub place: Option<Place>,
 }
 
+/// What handlers do that no program at netfilter can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Write,
+    Length,
+    Checksums,
+    Copy,
+    Send,
+    ConnectionMark,
+    Link,
+    Mark,
+    OtherQueue,
+    Process,
+}
+
+impl Wish {
+    /// What a handler does that wishes it.
+    fn text(self) -> &'static str {
+        match self {
+            Wish::Write => "writes to the packet",
+            Wish::Length => "changes the packet's length",
+            Wish::Checksums => "computes checksums",
+            Wish::Copy => "copies the packet",
+            Wish::Send => "sends a packet",
+            Wish::ConnectionMark => "uses the connection's mark",
+            Wish::Link => "reads the link's header",
+            Wish::Mark => "sets the packet's mark",
+            Wish::OtherQueue => "hands packets to another queue",
+            Wish::Process => "uses what is in the process",
+        }
+    }
+
+    /// Whether programs at tc can do it.
+    pub fn is_at_tc(self) -> bool {
+        !matches!(self, Wish::Copy | Wish::Send | Wish::OtherQueue | Wish::Process)
+    }
+
+    fn at(self, place: Option<Place>) -> Need {
+        Need { what: self.text().to_string(), place }
+    }
+}
+
 /// What was found in a handler.
 pub(super) enum Found {
     Nothing,
-    Queue(Need),
+    Need(Need),
     /// A verdict that nobody can give but code of the kernel's own.
     Never {
         verdict: &'static str,
@@ -47,12 +89,12 @@ const WRITERS: &[&[u8]] = &[
 ];
 
 /// Methods of an `skb` that need more than its bytes.
-const OF_SKB: &[(&[u8], &str)] = &[
-    (b"resize", "changes the packet's length"),
-    (b"checksum", "computes checksums"),
-    (b"copy", "copies the packet"),
-    (b"forward", "sends a packet"),
-    (b"connmark", "uses the connection's mark"),
+const OF_SKB: &[(&[u8], Wish)] = &[
+    (b"resize", Wish::Length),
+    (b"checksum", Wish::Checksums),
+    (b"copy", Wish::Copy),
+    (b"forward", Wish::Send),
+    (b"connmark", Wish::ConnectionMark),
 ];
 
 /// Verdicts by number (`NF_STOLEN` …, include/uapi/linux/netfilter.h) that are not for scripts: after the first one the packet is the
@@ -62,8 +104,12 @@ const NEVER: &[(i64, &str)] = &[(2, "STOLEN"), (4, "REPEAT"), (5, "STOP")];
 /// `NF_QUEUE`.
 const QUEUE: i64 = 3;
 
-/// What that handler needs.
-pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
+/// What that handler needs of what `counts`.
+pub(super) fn of_handler(
+    snapshot: &Snapshot,
+    handler: ClosureId,
+    counts: impl Fn(Wish) -> bool + Copy,
+) -> Found {
     let all = reached(snapshot, handler);
     let asks_for_link = all.iter().any(|function| names_link(snapshot, function));
     let mut need = None;
@@ -77,7 +123,7 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
                 return Found::Never { verdict: name, place: place(pc, Some(name.as_bytes())) };
             }
             let found = match i.opcode() {
-                _ if verdict == Some(QUEUE) => Some(("hands packets to another queue", None)),
+                _ if verdict == Some(QUEUE) => Some((Wish::OtherQueue, None)),
                 Some(Opcode::GetUpval) => of_process(variable(snapshot, function, i.b()).as_ref(), None),
                 Some(Opcode::Self_ | Opcode::GetField) => {
                     let Some(Value::String(name)) = prototype.constants.get(i.c()) else { continue };
@@ -91,8 +137,8 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
                 }
                 _ => None,
             };
-            if let (None, Some((what, name))) = (&need, found) {
-                need = Some(Need { what: what.to_string(), place: place(pc, name) });
+            if let (None, Some((wish, name))) = (&need, found.filter(|(wish, _)| counts(*wish))) {
+                need = Some(wish.at(place(pc, name)));
             }
         }
     }
@@ -107,33 +153,33 @@ pub(super) fn of_handler(snapshot: &Snapshot, handler: ClosureId) -> Found {
         if let Some((_, verdict)) = NEVER.iter().find(|(known, _)| *known == number) {
             return Found::Never { verdict, place };
         }
-        if number == QUEUE && need.is_none() {
-            need = Some(Need { what: "hands packets to another queue".to_string(), place });
+        if number == QUEUE && need.is_none() && counts(Wish::OtherQueue) {
+            need = Some(Wish::OtherQueue.at(place));
         }
     }
     let marks = || {
         answering.iter().find_map(|function| {
             let prototype = snapshot.prototype(function.prototype);
-            let place = place(snapshot, prototype, second_result(prototype)?, None);
-            Some(Need { what: "sets the packet's mark".to_string(), place })
+            Some(Wish::Mark.at(place(snapshot, prototype, second_result(prototype)?, None)))
         })
     };
-    need.or_else(marks).map_or(Found::Nothing, Found::Queue)
+    let marked = || marks().filter(|_| counts(Wish::Mark));
+    need.or_else(marked).map_or(Found::Nothing, Found::Need)
 }
 
 /// What a method needs, by its name.
-fn method(name: &[u8], asks_for_link: bool) -> Option<(&'static str, Option<&[u8]>)> {
-    let what = match name {
-        name if WRITERS.contains(&name) => "writes to the packet",
-        b"data" if asks_for_link => "reads the link's header",
+fn method(name: &[u8], asks_for_link: bool) -> Option<(Wish, Option<&[u8]>)> {
+    let wish = match name {
+        name if WRITERS.contains(&name) => Wish::Write,
+        b"data" if asks_for_link => Wish::Link,
         name => OF_SKB.iter().find(|(method, _)| *method == name)?.1,
     };
-    Some((what, Some(name)))
+    Some((wish, Some(name)))
 }
 
 /// A value that is only in the process: objects and functions of the modules for processes.
-fn of_process<'a>(value: Option<&Value>, name: Option<&'a [u8]>) -> Option<(&'static str, Option<&'a [u8]>)> {
-    matches!(value, Some(Value::Opaque(..))).then_some(("uses what is in the process", name))
+fn of_process<'a>(value: Option<&Value>, name: Option<&'a [u8]>) -> Option<(Wish, Option<&'a [u8]>)> {
+    matches!(value, Some(Value::Opaque(..))).then_some((Wish::Process, name))
 }
 
 /// Whether the function spells the name of the link's layer (`skb:data("mac")`), or has it in a variable.

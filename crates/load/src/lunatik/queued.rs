@@ -16,6 +16,8 @@ pub enum At {
     Link,
     /// In this process.
     Queue,
+    /// In the kernel, those of packets that have come in, or leave, at tc.
+    Tcx,
 }
 
 /// A handler that runs in this process.
@@ -77,11 +79,11 @@ pub(crate) fn take_queued(
         if !can_queue(handler.point.hook) {
             continue;
         }
-        match of_handler(snapshot, handler.written) {
+        match of_handler(snapshot, handler.written, |_| true) {
             Found::Never { verdict, place } => {
                 return Err(LoadError::Verdict { verdict, place: place.map(Box::new) });
             }
-            Found::Queue(need) if at != Some(At::Link) => drop(needs.insert(number, Some(need))),
+            Found::Need(need) if at != Some(At::Link) => drop(needs.insert(number, Some(need))),
             _ if at == Some(At::Queue) => drop(needs.insert(number, None)),
             _ => {}
         }
@@ -93,7 +95,7 @@ pub(crate) fn take_queued(
     let mut begins = vec![0];
     for (number, registration) in registered.drain(..).enumerate() {
         if points.contains(&registration.point) {
-            let Registration { point, function, written } = registration;
+            let Registration { point, function, written, .. } = registration;
             let need = needs.remove(&number).flatten();
             queued.push(Queued { point, function: written.unwrap_or(function), need });
         } else {

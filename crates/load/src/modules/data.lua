@@ -1,7 +1,8 @@
 -- The module `data`: bytes in memory of their own, and those of packets, read and written by layouts as in luadata, and by offset as in Lunatik.
 --
 -- Reads `lib` (the standard library) and `pairs` (in the order of the sandbox). Gives `own`, functions that programs have of their own, by what
--- they do and how many bytes they are about, and `make`, which gives the module and what makes handlers of the script's.
+-- they do and how many bytes they are about, and `make`, which gives the module, what makes handlers of the script's, and what makes objects that show a
+-- part of a packet.
 --
 -- An object is a table with six fields, whose names begin with a NUL and so are none that a script has:
 --   PACKET  the packet whose bytes it has, or false
@@ -556,7 +557,25 @@ local function make(writable, handled, swaps, members, least)
     return object(packet, not packet and { bytes = {}, text = text, length = #text, changed = false }, 0, false, false)
   end
 
-  return M, around, plain
+  -- Objects whose bytes others choose: so many from an offset of the packet on.
+  local windows = { integer = integer }
+
+  function windows.new(packet, offset, length)
+    return object(packet, false, offset, length, false)
+  end
+
+  function windows.aim(self, offset, length)
+    self[OFFSET], self[LENGTH] = offset, length
+  end
+
+  -- The packet has so many bytes from now on: no others are there.
+  function windows.limit(self, length)
+    if self[OFFSET] + self[LENGTH] > length then
+      self[LENGTH] = length > self[OFFSET] and length - self[OFFSET] or 0
+    end
+  end
+
+  return M, around, plain, windows
 end
 
 return { own = own, make = make }

@@ -46,10 +46,11 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
         swaps.raw_set(size, function)?;
     }
     let least = i64::from(context.registry.lunatik.is_some());
-    let (module, around, plain): (Table, Function, Function) =
+    let (module, around, plain, windows): (Table, Function, Function, Table) =
         chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?, least))?;
     lua.set_named_registry_value(AROUND, around)?;
     lua.set_named_registry_value(PLAIN, plain)?;
+    lua.set_named_registry_value(WINDOWS, windows)?;
     Ok(module)
 }
 
@@ -75,6 +76,9 @@ const PLAIN: &str = "moonhook.plain_data_object";
 pub(crate) fn plain(lua: &mlua::Lua) -> mlua::Result<Function> {
     lua.named_registry_value(PLAIN)
 }
+
+/// The name in the registry of functions that make, for handlers of the present script, objects that show a part of a packet.
+pub(crate) const WINDOWS: &str = "moonhook.data_windows";
 
 /// Has handlers of a script whose modules are `loaded` given objects in the place of packets, if it has asked for the module. Handlers of flow tables
 /// are not the script's: functions of flows get packets.

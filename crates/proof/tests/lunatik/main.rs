@@ -9,13 +9,18 @@ use std::path::{Path, PathBuf};
 
 mod queue;
 mod random;
+mod tcx;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lunatik")
 }
 
 fn pair(root: &Path, script: &Path) -> Pair {
-    let options = Options { root: Some(root.to_path_buf()), at: Some(At::Link), ..Options::default() };
+    pair_at(At::Link, root, script)
+}
+
+fn pair_at(at: At, root: &Path, script: &Path) -> Pair {
+    let options = Options { root: Some(root.to_path_buf()), at: Some(at), ..Options::default() };
     let mut pair = Pair::with_options(script, &options).unwrap_or_else(|error| panic!("{error}"));
     if let Some(error) = pair.take_refused() {
         panic!("{}: {error}", script.display());

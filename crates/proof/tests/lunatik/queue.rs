@@ -47,7 +47,7 @@ impl Script {
     }
 
     /// Line 1 has what handlers use, and their lines begin with 2.
-    fn of_handler(body: &str) -> Script {
+    pub fn of_handler(body: &str) -> Script {
         Script::new(&format!(
             "local netfilter, nf = require 'netfilter', require 'linux.nf'; local action, stolen = nf.action, 2\n\
              local function hook(skb)\n{body}\nend\n\

@@ -71,11 +71,11 @@ fn script(random: &mut Random) -> String {
     text
 }
 
-fn layer(random: &mut Random) -> &'static str {
+pub fn layer(random: &mut Random) -> &'static str {
     random.pick::<&str>(&["", "'net'", "nil", "", "'net'", "", "'nte'"])
 }
 
-fn statement(random: &mut Random) -> String {
+pub fn statement(random: &mut Random) -> String {
     let (condition, result) = (condition(random), result(random));
     match random.below(4) {
         0 => format!("local n = {} if n > {} then return {result} end", number(random, 2), random.below(300)),
@@ -89,7 +89,7 @@ fn statement(random: &mut Random) -> String {
     }
 }
 
-fn condition(random: &mut Random) -> String {
+pub fn condition(random: &mut Random) -> String {
     let operator = *random.pick(&["==", "~=", "<", "<=", ">", ">="]);
     match random.below(3) {
         0 => format!("d:getstring({}, {}) {operator} 'ab'", random.below(40), 1 + random.below(4)),
@@ -98,7 +98,7 @@ fn condition(random: &mut Random) -> String {
     }
 }
 
-fn number(random: &mut Random, depth: usize) -> String {
+pub fn number(random: &mut Random, depth: usize) -> String {
     if depth == 0 || random.once_in(3) {
         let getter = *random.pick(&[
             "getbyte",
@@ -126,7 +126,7 @@ fn number(random: &mut Random, depth: usize) -> String {
 }
 
 /// Whatever handlers may return, verdicts or not.
-fn result(random: &mut Random) -> String {
+pub fn result(random: &mut Random) -> String {
     match random.below(10) {
         0 => random.pick(&["nil", "true", "{}", "'1'", "'x'", "1.0", "0.5", "-1", "6", "print"]).to_string(),
         1 => format!("{} % 2", number(random, 1)),

@@ -46,7 +46,8 @@ impl Thread {
         let snapshot = std::mem::take(&mut loaded.snapshot);
         let (fingerprint, files) = (fingerprint(&snapshot), loaded.files.clone());
         let queued = std::mem::take(&mut loaded.queued);
-        let prepared = Prepared { snapshot, queued: QueuedPlace::of(&queued), fingerprint, files, load_time };
+        let (places, moved) = (QueuedPlace::of(&queued), std::mem::take(&mut loaded.moved));
+        let prepared = Prepared { snapshot, queued: places, moved, fingerprint, files, load_time };
         let mut deciders = Deciders::new(queued);
         self.tell(Told::Loaded(Ok(Box::new(prepared))));
         // Whoever has loaded may find that nothing is to become of it.
