@@ -22,7 +22,6 @@ pub use tcx::MovedPlace;
 pub(crate) use tcx::move_to_tc;
 
 use crate::functions::without_lines;
-use crate::modules::data::WINDOWS;
 use crate::registry::Registration;
 
 /// What makes handlers of functions that are written for Lunatik: by the hook's name, a function that makes one. Clones are the same.
@@ -31,6 +30,9 @@ pub(crate) struct Lunatik(Rc<RefCell<Option<Table>>>);
 
 /// The name in a Lua state's registry of whether a text of no bytes is out of bounds everywhere, as in Lunatik (`luadata_checkbounds`).
 pub const EMPTY_TEXTS_OUTSIDE: &CStr = c"moonhook.empty_texts_are_outside";
+
+/// The name in a Lua state's registry of functions that make objects, for handlers of the present script, that show a part of a packet.
+pub(crate) const WINDOWS: &str = "moonhook.data_windows";
 
 /// Has methods of packets in this state say so.
 ///

@@ -68,7 +68,7 @@ pub(crate) fn move_to_tc(
             }
         }
         for one in in_order(moving) {
-            left.push(one.handler().map_err(crate::state_error)?);
+            left.push(one.handler().map_err(|error| LoadError::State { reason: error.to_string() })?);
         }
         script.handlers = begin..left.len();
     }

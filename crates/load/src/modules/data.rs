@@ -10,6 +10,7 @@ use moonhook_library::own::data::{HANDLED, MEMBERS, PEEKS, POKES, WRITABLE};
 use super::byteorder::converted;
 use super::module::{Context, Module, integer};
 use crate::flows::Flows;
+use crate::lunatik::WINDOWS;
 use crate::packet_time::hook;
 use crate::registry::Registration;
 use moonhook_library::own::byteorder::conversion;
@@ -76,9 +77,6 @@ const PLAIN: &str = "moonhook.plain_data_object";
 pub(crate) fn plain(lua: &mlua::Lua) -> mlua::Result<Function> {
     lua.named_registry_value(PLAIN)
 }
-
-/// The name in the registry of functions that make, for handlers of the present script, objects that show a part of a packet.
-pub(crate) const WINDOWS: &str = "moonhook.data_windows";
 
 /// Has handlers of a script whose modules are `loaded` given objects in the place of packets, if it has asked for the module. Handlers of flow tables
 /// are not the script's: functions of flows get packets.
