@@ -1,4 +1,4 @@
--- Gives the handler that bench/scripts/NAME.lua registers by Lunatik's interfaces: the text that Moonhook compiles, run by PUC Lua. What handlers of
+-- Gives the handler that bench/lunatik/NAME.lua registers by Lunatik's interfaces: the text that Moonhook compiles, run by PUC Lua. What handlers of
 -- netfilter ask of an skb the host gives.
 return function(path)
   local handler

@@ -1,3 +1,3 @@
--- bench/scripts/lunatik_dns.lua, as it is.
+-- bench/lunatik/lunatik_dns.lua, as it is.
 local folder = debug.getinfo(1, "S").source:match("^@(.*)/")
-return dofile(folder .. "/lunatik.lua")(folder .. "/../scripts/lunatik_dns.lua")
+return dofile(folder .. "/lunatik.lua")(folder .. "/../lunatik/lunatik_dns.lua")

@@ -175,7 +175,8 @@ impl<'a> Builder<'a> {
         let file = work.file_name();
         let source = match work.home {
             Home::Examples => self.arguments.examples.join(&file),
-            Home::Bench | Home::Lunatik => self.arguments.bench.join("scripts").join(&file),
+            Home::Bench => self.arguments.bench.join("scripts").join(&file),
+            Home::Lunatik => self.arguments.bench.join("lunatik").join(&file),
         };
         let text = std::fs::read(&source).map_err(Error::system(format!("read {}", source.display())))?;
         if let Some(name) = work.list_file {

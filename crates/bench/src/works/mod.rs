@@ -48,7 +48,7 @@ pub enum Home {
     Examples,
     /// bench/scripts/: the Lua peers run the same text.
     Bench,
-    /// The same, and the text is one for Lunatik.
+    /// bench/lunatik/: the same, and the text is one for Lunatik.
     Lunatik,
 }
 
