@@ -182,7 +182,7 @@ local function make(writable, handled, swaps, members, least)
 
   -- `count` bytes that are there, as a string.
   local function text_of(self, at, count)
-    if count == 0 then return "" end
+    if least > 0 and count == 0 then return "" end
     at = at + self[OFFSET]
     if self[PACKET] then return self[PACKET]:getstring(at, count) end
     local memory = self[MEMORY]
@@ -196,7 +196,7 @@ local function make(writable, handled, swaps, members, least)
 
   -- Writes the first `count` bytes of a string to where they are there.
   local function put_text(self, at, text, count)
-    if count == 0 then return end
+    if least > 0 and count == 0 then return end
     if self[PACKET] then
       self[PACKET]:setstring(at + self[OFFSET], count == #text and text or sub(text, 1, count))
     else
@@ -418,7 +418,7 @@ local function make(writable, handled, swaps, members, least)
     local at = integer("getstring", 1, ...)
     local count = length_of(self) - at
     if select(2, ...) ~= nil then count = integer("getstring", 2, ...) end
-    if count < least or not has(self, at, count) then refuse(1, "getstring", "out of bounds") end
+    if least > 0 and count < least or not has(self, at, count) then refuse(1, "getstring", "out of bounds") end
     return text_of(self, at, count)
   end
 
@@ -429,7 +429,7 @@ local function make(writable, handled, swaps, members, least)
     if type(text) ~= "string" then
       refuse(2, "setstring", "string expected, got " .. (select("#", ...) < 2 and "no value" or type(text)))
     end
-    if #text < least or not has(self, at, #text) then refuse(1, "setstring", "out of bounds") end
+    if least > 0 and #text < least or not has(self, at, #text) then refuse(1, "setstring", "out of bounds") end
     check_writable(self, "setstring")
     put_text(self, at, text, #text)
   end
@@ -440,7 +440,7 @@ local function make(writable, handled, swaps, members, least)
     if select(1, ...) ~= nil then at = integer("checksum", 1, ...) end
     local count = length_of(self) - at
     if select(2, ...) ~= nil then count = integer("checksum", 2, ...) end
-    if count < least or not has(self, at, count) then refuse(1, "checksum", "out of bounds") end
+    if least > 0 and count < least or not has(self, at, count) then refuse(1, "checksum", "out of bounds") end
     if self[PACKET] then return self[PACKET]:checksum(at + self[OFFSET], count) end
     local sum = 0
     for i = at, at + count - 2, 2 do sum = sum + read16(self, i) end
