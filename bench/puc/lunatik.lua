@@ -10,12 +10,6 @@ return function(path)
       action = { DROP = 0, ACCEPT = 1 }, proto = { IPV4 = 2 }, inet = { LOCAL_OUT = 3 }, ip = { pri = { FILTER = 0 } },
     }
   end
-  package.preload["xdp"] = function()
-    return { attach = function(f) handler = f end }
-  end
-  package.preload["linux.xdp"] = function()
-    return { ABORTED = 0, DROP = 1, PASS = 2 }
-  end
-  dofile(path)
-  return handler
+  local folder = debug.getinfo(1, "S").source:match("^@(.*)/")
+  return dofile(folder .. "/script.lua")(path) or handler
 end

@@ -7,13 +7,7 @@ set -euo pipefail
 begin lunatik_tcx
 have python3 || skip "python3 is not installed"
 need_bpffs
-namespace LEFT left
-namespace MIDDLE middle
-namespace RIGHT right
-
-routed "$LEFT" left0 2 port1
-routed "$RIGHT" right0 3 port2
-ip netns exec "$MIDDLE" sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+hosts_and_router
 for family in -4 -6; do
     ip "$family" -n "$MIDDLE" rule add fwmark 7 prohibit
 done

@@ -9,50 +9,16 @@ have python3 || skip "python3 is not installed"
 have ip6tables || skip "ip6tables is not installed"
 need_bpffs
 export MOONHOOK_NFLUA=$WORK/states-$$.socket
-namespace LEFT left
-namespace MIDDLE middle
-namespace RIGHT right
-routed "$LEFT" left0 2 port1
-routed "$RIGHT" right0 3 port2
-ip netns exec "$MIDDLE" sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+hosts_and_router
 ip netns exec "$MIDDLE" sysctl -q net.netfilter.nf_conntrack_acct=1 2>/dev/null || true
 
 # As `ip netns exec`, which hides pins.
 inside() { nsenter --net="/run/netns/$MIDDLE" "$@"; }
 nflua() { inside "$MOONHOOK" nflua "$@"; }
-mkdir "$WORK/xtables"
-OWN=$(pkg-config --variable=xtlibdir xtables) || skip "libxtables-dev is not installed"
-"$MOONHOOK" nflua install --xtables-dir "$WORK/xtables" --no-lua >"$WORK/install.out" 2>"$WORK/install.err" \
-    || skip "nothing can be installed here: $(head -n 1 "$WORK/install.err")"
-export XTABLES_LIBDIR=$WORK/xtables:$OWN
+nflua_plugins
 
-# Servers that say what they have got, at three ports and of both families.
-cat >"$WORK/serve.py" <<'PYTHON'
-import socket, threading
-
-# One whose bytes never come holds up no other.
-def answer(one):
-    one.settimeout(10)
-    with one:
-        try:
-            one.sendall(b"got " + one.recv(1000))
-        except OSError:
-            pass
-
-def serve(family, address, port):
-    listener = socket.create_server((address, port), family=family)
-    while True:
-        one, _ = listener.accept()
-        threading.Thread(target=answer, args=(one,)).start()
-
-for family, address in ((socket.AF_INET, "192.0.3.1"), (socket.AF_INET6, "2001:db8:3::1")):
-    for port in (7001, 7002, 7003):
-        threading.Thread(target=serve, args=(family, address, port)).start()
-print("listening", flush=True)
-PYTHON
-ip netns exec "$RIGHT" python3 "$WORK/serve.py" >"$WORK/server.out" 2>&1 &
-PIDS+=($!)
-eventually "the servers listen" grep -qs listening "$WORK/server.out"
+# Servers that say what they have got, of both families, TCP at three ports.
+serve_got 7001,7002,7003 ""
 
 # ask PORT: what comes back over IPv4 and IPv6, or `nothing`, within three seconds.
 cat >"$WORK/ask.py" <<'PYTHON'

@@ -9,59 +9,16 @@ have python3 || skip "python3 is not installed"
 have ip6tables || skip "ip6tables is not installed"
 need_bpffs
 export MOONHOOK_NFLUA=$WORK/cujo-$$.socket
-namespace LEFT left
-namespace MIDDLE middle
-namespace RIGHT right
-routed "$LEFT" left0 2 port1
-routed "$RIGHT" right0 3 port2
-ip netns exec "$MIDDLE" sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+hosts_and_router
 ip netns exec "$MIDDLE" sysctl -q net.netfilter.nf_conntrack_acct=1 2>/dev/null || true
 
 # As `ip netns exec`, which hides pins.
 inside() { nsenter --net="/run/netns/$MIDDLE" "$@"; }
 nflua() { inside "$MOONHOOK" nflua "$@"; }
-mkdir "$WORK/xtables"
-OWN=$(pkg-config --variable=xtlibdir xtables) || skip "libxtables-dev is not installed"
-"$MOONHOOK" nflua install --generation cujo --xtables-dir "$WORK/xtables" --no-lua >"$WORK/install.out" 2>"$WORK/install.err" \
-    || skip "nothing can be installed here: $(head -n 1 "$WORK/install.err")"
-export XTABLES_LIBDIR=$WORK/xtables:$OWN
+nflua_plugins --generation cujo
 
 # Servers that say what they have got, of both families: TCP at some ports, UDP at others.
-cat >"$WORK/serve.py" <<'PYTHON'
-import socket, threading
-
-# One whose bytes never come holds up no other.
-def answer(one):
-    one.settimeout(10)
-    with one:
-        try:
-            one.sendall(b"got " + one.recv(1000))
-        except OSError:
-            pass
-
-def serve(family, address, port):
-    listener = socket.create_server((address, port), family=family)
-    while True:
-        one, _ = listener.accept()
-        threading.Thread(target=answer, args=(one,)).start()
-
-def serve_datagrams(family, address, port):
-    one = socket.socket(family, socket.SOCK_DGRAM)
-    one.bind((address, port))
-    while True:
-        text, sender = one.recvfrom(1000)
-        one.sendto(b"got " + text, sender)
-
-for family, address in ((socket.AF_INET, "192.0.3.1"), (socket.AF_INET6, "2001:db8:3::1")):
-    for port in (7001, 7002):
-        threading.Thread(target=serve, args=(family, address, port)).start()
-    for port in range(7003, 7012):
-        threading.Thread(target=serve_datagrams, args=(family, address, port)).start()
-print("listening", flush=True)
-PYTHON
-ip netns exec "$RIGHT" python3 "$WORK/serve.py" >"$WORK/server.out" 2>&1 &
-PIDS+=($!)
-eventually "the servers listen" grep -qs listening "$WORK/server.out"
+serve_got 7001,7002 7003,7004,7005,7006,7007,7008,7009,7010,7011
 
 # ask PORT: what comes back over IPv4 and IPv6, or `nothing`, within a second and a half.
 cat >"$WORK/ask.py" <<'PYTHON'

@@ -48,11 +48,7 @@ eventually "every line is written or counted" whole
 kill "$READER"
 exec 9>&-
 
-mkdir "$WORK/xtables"
-OWN=$(pkg-config --variable=xtlibdir xtables) || skip "libxtables-dev is not installed"
-"$MOONHOOK" nflua install --xtables-dir "$WORK/xtables" --no-lua >"$WORK/install.out" 2>"$WORK/install.err" \
-    || skip "nothing can be installed here: $(head -n 1 "$WORK/install.err")"
-export XTABLES_LIBDIR=$WORK/xtables:$OWN
+nflua_plugins
 rule() { inside iptables -w -A INPUT -i lo -p udp "$@" 2>"$WORK/rule.err" || die "$*: $(cat "$WORK/rule.err")"; }
 
 # passes PORT LENGTH: whether a datagram of that many bytes arrives there.

@@ -56,6 +56,8 @@ of() { "$MOONHOOK" exec right -e "print($1)" 2>&1; }
 
 # arrive TEXT: one datagram, and when its receiver has it to have come.
 arrive() {
+    # The shell empties the file only some time after it has gone on.
+    rm -f "$WORK/received"
     in_cgroup ip netns exec "$RIGHT" python3 "$WORK/receive.py" >"$WORK/received" &
     local receiver=$!
     PIDS+=("$receiver")

@@ -4,19 +4,12 @@ use crate::held::Held;
 use crate::question::{decoded, encoded};
 use crate::state::{Order, Orders, Waiting};
 use crate::{Generation, NfluaError};
-use moonhook_queue::{Answerer, Options, Packet, Queue, QueueError};
+use moonhook_queue::{Answerer, Options, Packet, Queue, QueueError, serve};
 use nix::errno::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-
-/// How long a thread waits for packets before it looks whether it should end.
-const NAP: Duration = Duration::from_millis(50);
-
-/// How long it waits for those that wait in the kernel.
-const MOMENT: Duration = Duration::from_millis(1);
 
 /// The targets of a state.
 pub struct Targets {
@@ -65,14 +58,13 @@ impl Targets {
         let (number, answerer) = (queue.number(), Arc::new(queue.answerer().map_err(refused)?));
         let (function, end) = (Arc::<str>::from(function), Arc::<AtomicBool>::default());
         let taker = Taker {
-            queue,
             answerer,
             function: Arc::clone(&function),
             generation,
             orders: self.orders.clone(),
             end: Arc::clone(&end),
         };
-        let thread = thread::Builder::new().name("queue".to_string()).spawn(move || taker.run());
+        let thread = thread::Builder::new().name("queue".to_string()).spawn(move || taker.run(queue));
         let thread =
             thread.map_err(|_| NfluaError::refused(Errno::EAGAIN, "the system gives no more threads"))?;
         self.all.push(Target { function, generation, number, end, thread: Some(thread) });
@@ -128,7 +120,6 @@ impl Targets {
 
 /// The thread of a target: what it takes out of the queue, the state is to decide about.
 struct Taker {
-    queue: Queue,
     answerer: Arc<Answerer>,
     function: Arc<str>,
     generation: Generation,
@@ -138,23 +129,17 @@ struct Taker {
 
 impl Taker {
     /// Takes packets until the end is wanted, or the state has ended, and then those that wait. A queue that fails is gone, and its packets pass by.
-    fn run(mut self) {
-        while !self.end.load(Ordering::Relaxed) {
-            match self.queue.next(NAP) {
-                Ok(Some(packet)) => self.give(packet),
-                Ok(None) => {}
-                Err(_) => return,
-            }
-        }
-        let _ = self.queue.close();
-        while let Ok(Some(packet)) = self.queue.next(MOMENT) {
-            self.give(packet);
-        }
+    fn run(self, mut queue: Queue) {
+        let give = |queue: &mut Queue, packet| {
+            self.give(queue, packet);
+            Ok(())
+        };
+        let _ = serve::<QueueError>(&mut queue, || self.end.load(Ordering::Relaxed), give);
     }
 
     /// What no state takes is accepted.
-    fn give(&mut self, packet: Packet) {
-        let link = self.queue.link_header(&packet);
+    fn give(&self, queue: &mut Queue, packet: Packet) {
+        let link = queue.link_header(&packet);
         let (function, generation) = (Arc::clone(&self.function), self.generation);
         let packet = Held::new(packet, Arc::clone(&self.answerer));
         if self.orders.send(Order::Packet(Waiting { function, generation, packet, link })).is_err() {
