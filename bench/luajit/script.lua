@@ -11,11 +11,13 @@ function packet:getuint8(offset)
   return self.bytes[offset]
 end
 
-function packet:getstring(offset)
-  if offset < 0 or offset > self.size then
+function packet:getstring(offset, length)
+  offset = offset or 0
+  length = length or self.size - offset
+  if offset < 0 or length < 0 or offset + length > self.size then
     error("out of bounds")
   end
-  return ffi.string(self.bytes + offset, self.size - offset)
+  return ffi.string(self.bytes + offset, length)
 end
 
 packet.__index = packet

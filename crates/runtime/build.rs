@@ -5,16 +5,28 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs, io};
 
-/// The texts between quotes in a file of runtime Lua, where `\\z` is the only escape: the text goes on in the next line. Some stand in
-/// comments, which does no harm.
-fn texts(file: &str) -> Vec<String> {
+/// The texts between quotes in a file of runtime Lua, where there are two escapes: after `\\z` the text goes on in the next line, and `\\x`
+/// with two digits is a byte. Some stand in comments, which does no harm.
+fn texts(file: &str) -> Vec<Vec<u8>> {
     let parts: Vec<&str> = file
         .split("\\z\n")
         .enumerate()
         .map(|(n, part)| if n == 0 { part } else { part.trim_start() })
         .collect();
     let joined = parts.concat();
-    joined.lines().flat_map(|line| line.split('"').skip(1).step_by(2)).map(str::to_string).collect()
+    joined.lines().flat_map(|line| line.split('"').skip(1).step_by(2)).map(bytes).collect()
+}
+
+/// What a text stands for.
+fn bytes(text: &str) -> Vec<u8> {
+    let mut parts = text.split("\\x");
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        bytes.extend(u8::from_str_radix(digits, 16));
+        bytes.extend(rest.as_bytes());
+    }
+    bytes
 }
 
 fn main() -> io::Result<()> {
@@ -42,7 +54,8 @@ fn main() -> io::Result<()> {
         tables.push_str("];\n");
     }
     let _ = writeln!(tables, "/// The texts that routines can mention, sorted.");
-    let all_texts: Vec<String> = all_texts.into_iter().collect();
-    let _ = writeln!(tables, "pub const TEXTS_OF_ROUTINES: &[&str] = &{all_texts:?};");
+    let all_texts: Vec<String> =
+        all_texts.iter().map(|text| format!("b\"{}\"", text.escape_ascii())).collect();
+    let _ = writeln!(tables, "pub const TEXTS_OF_ROUTINES: &[&[u8]] = &[{}];", all_texts.join(", "));
     fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("sources.rs"), tables)
 }

@@ -50,4 +50,11 @@ for form in expanded general; do
     is 7000 ask 'counters.last'
     detach
 done
+# luadata's own test says that it has passed.
+if [ -e "${MOONHOOK_PEERS:-}/lneto+luadata/test.lua" ]; then
+    (cat "$MOONHOOK_PEERS/lneto+luadata/test.lua" && echo 'require("xdp").attach(function() end)') >"$WORK/luadata.lua"
+    attach right0 "$WORK/luadata.lua" --netns "$NETNS"
+    grep -qx 'test passed ;-)' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+    finish
+fi
 echo "handlers and control code have the same bytes"

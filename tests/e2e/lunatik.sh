@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Scripts that are written for Lunatik, in both forms: a filter of DNS questions whose module is found below the folder of all scripts, before and
 # after a reload. What the host asks for listed names is dropped, which the one who asks is told; answers to other questions come, TCP too.
-# With MOONHOOK_PEERS, a folder with Lunatik's checkout, its own filter does the same.
+# With MOONHOOK_PEERS, a folder with Lunatik's checkout, its own filter does the same; where dnsmasq and dig are installed, these are the ones who ask and answer as well.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
@@ -84,15 +84,45 @@ print(found)
 PYTHON
 ask() { ip netns exec "$NETNS" timeout 30 python3 "$WORK/ask.py"; }
 
+# The same with programs that people use: dnsmasq at another host, and dig.
+SERVED=''
+if have dnsmasq && have dig; then
+    namespace SERVER server
+    ip -n "$NETNS" link add dns0 type veth peer name dns1 netns "$SERVER"
+    ip -n "$NETNS" address add 10.79.0.1/24 dev dns0
+    ip -n "$SERVER" address add 10.79.0.2/24 dev dns1
+    ip -n "$NETNS" link set dns0 up
+    ip -n "$SERVER" link set dns1 up
+    ip netns exec "$SERVER" dnsmasq --keep-in-foreground --no-resolv --no-hosts --conf-file=/dev/null --pid-file= --user=root \
+        --listen-address=10.79.0.2 --bind-interfaces --address=/open.example/10.0.0.7 --address=/github.com/10.0.0.8 >"$WORK/dnsmasq.log" 2>&1 &
+    PIDS+=($!)
+    SERVED=yes
+fi
+# dig_for NAME OPTION…: the address, or nothing.
+dig_for() { ip netns exec "$NETNS" dig +short +tries=1 +time=1 "${@:2}" @10.79.0.2 "$1" A 2>/dev/null | grep -E '^[0-9.]+$' || true; }
+[ -z "$SERVED" ] || eventually "dnsmasq answers" eval '[ "$(dig_for open.example)" = 10.0.0.7 ]'
+# digs LISTED: what comes of questions for two names by UDP, and for the listed one by TCP.
+digs() {
+    [ -n "$SERVED" ] || return 0
+    is 10.0.0.7 dig_for open.example
+    is "$1" dig_for github.com
+    is 10.0.0.8 dig_for github.com +tcp
+}
+
 # filtered ROOT SCRIPT NAME: the script filters, and goes without leaving anything.
 filtered() {
+    local printed
     for form in auto general; do
         attach "$2" --root "$1" --netns "$NETNS" --form "$form"
         eventually "moonhook run listens" test -e "$WORK/run/$3.sock"
         is '+!!++' ask
         "$MOONHOOK" reload "$3" >/dev/null
         is '+!!++' ask
+        printed=$(grep -vc counters "$WORK/run.out")
+        digs ''
+        [ -z "$SERVED" ] || eventually "the question is told of" eval '[ "$(grep -vc counters "$WORK/run.out")" -gt "$printed" ]'
         detach
+        digs 10.0.0.8
         is '+++++' ask
     done
 }

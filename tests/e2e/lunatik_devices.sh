@@ -144,6 +144,24 @@ RUN=''
 [ ! -e "/dev/$OWN" ] || die "the device is still there"
 ! grep -q "/dev/$OWN" /proc/self/mountinfo || die "something is still mounted"
 
+# Neither is there anything left of a script that is ended while it makes and removes devices.
+cat >"$WORK/root/hasty.lua" <<LUA
+local device, name = require "device", "$OWN"
+for i = 1, 1e6 do device.new{ name = name .. i }:stop() end
+LUA
+hasty() {
+  "${IN[@]}" "$MOONHOOK" run "$WORK/root/hasty.lua" --root "$WORK/root" --control --name it >"$WORK/hasty" 2>&1 &
+  RUN=$!
+  eventually "devices are made" sh -c "! kill -0 $RUN 2>/dev/null || grep -qs '/dev/$OWN' /proc/self/mountinfo"
+  kill -TERM "$RUN"
+  wait "$RUN" || die "it ended with $?: $(cat "$WORK/hasty")"
+  RUN=''
+  for left in "/dev/$OWN"?*; do
+    [ ! -e "$left" ] || { umount -l "$left" 2>/dev/null || true; rm -f "$left"; die "$left is left"; }
+  done
+}
+for _ in {1..12}; do hasty; done
+
 # Nobody waits for ever: neither who reads, nor who stops the script.
 cat >"$WORK/root/silent.lua" <<LUA
 local socket = require("socket.raw").bind(0x1234)

@@ -212,8 +212,8 @@ grep -q -- '--dport 7008 -m lua --mask 0x108 -j DROP' "$WORK/saved" || die "$(ca
 both -F FORWARD
 nflua destroy nflua
 nflua create nflua 1000000
-nflua execute nflua -e 'coroutines = coroutine.wrap'
-fails 1 inside iptables -w -A FORWARD -m lua --function coroutines -j DROP
+nflua execute nflua -e 'dumps = string.dump'
+fails 1 inside iptables -w -A FORWARD -m lua --function dumps -j DROP
 grep -q 'the rule asks for a function of the library' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 to udp 7010 -m lua --function fails -j DROP
 to udp 7010 -m lua --function nowhere -j DROP

@@ -15,9 +15,9 @@ ip -n "$INSIDE" link set lo up
 inside() { nsenter --net="/run/netns/$INSIDE" "$@"; }
 nflua() { inside "$MOONHOOK" nflua "$@"; }
 
-# What it prints goes to the file $1, the rest to run.err.
+# start FILE [OPTION…]: what it prints goes to the file, the rest to run.err.
 start() {
-    nsenter --net="/run/netns/$INSIDE" "$MOONHOOK" nflua run >"$1" 2>"$WORK/run.err" </dev/null &
+    nsenter --net="/run/netns/$INSIDE" "$MOONHOOK" nflua run "${@:2}" >"$1" 2>"$WORK/run.err" </dev/null &
     RUN=$!
     eventually "the process listens" listens
 }
@@ -88,6 +88,25 @@ is passes passes 7002 50000
 grep -q '^nflua: .*not enough memory' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
 inside iptables -w -F INPUT
 end
+
+# A target has the steps of --budget for a packet: where they are not enough the packet is accepted, as after any error.
+cat >"$WORK/long.lua" <<'LUA'
+function long(packet) for i = 1, 200000 do local x = i end return "drop" end
+LUA
+for budget in 100000 100000000; do
+    start "$WORK/run.out" --budget "$budget"
+    nflua create st
+    nflua execute st "$WORK/long.lua"
+    rule --dport 7004 -j LUA --state st --function long
+    if [ "$budget" = 100000 ]; then
+        is passes passes 7004 100
+        grep -q '^nflua: .*step budget exhausted' "$WORK/run.err" || die "$(cat "$WORK/run.err")"
+    else
+        is nothing passes 7004 100
+    fi
+    inside iptables -w -F INPUT
+    end
+done
 
 # It is ended under traffic for a target that does not keep up: every packet arrives. The rule is there, and so is the note of its queue.
 cat >"$WORK/flood.py" <<'PYTHON'

@@ -17,6 +17,7 @@ nets = map { key = "ipv4", value = { "int", "int" }, lpm = true, capacity = 500 
 nets["192.0.2.0/24"] = { 7100, 7199 }
 local counts = {}
 local flows = {}
+local means, last = {}, {}
 
 require("xdp").attach(function(pkt)
   local udp = pkt.udp
@@ -25,6 +26,14 @@ require("xdp").attach(function(pkt)
   end
   counts[udp.dport] = (counts[udp.dport] or 0) + 1
   flows[pkt.ip.src] = udp.dport
+  means[udp.dport] = (means[udp.dport] or 0.0) * 0.5 + udp.dport / 4
+  if last[udp.dport] == nil then
+    last[udp.dport] = true
+  elseif last[udp.dport] == true then
+    last[udp.dport] = udp.dport + 0
+  else
+    print("last", last[udp.dport])
+  end
   local net = nets[pkt.ip.src]
   if net and udp.dport >= net[1] and udp.dport <= net[2] then
     print("range", #net, net[2])
@@ -53,7 +62,7 @@ table() {
 
 start first
 echo "tables are listed and described"
-table --json | jq -e '[.[].name] | sort == ["blocked", "counts", "flows", "nets"]' >/dev/null || die "the tables are: $(table)"
+table --json | jq -e '[.[].name] | sort == ["blocked", "counts", "flows", "last", "means", "nets"]' >/dev/null || die "the tables are: $(table)"
 is 'blocked: int → boolean, 1 of 200000 entries' table blocked
 
 echo "what handlers write can be read"
@@ -80,6 +89,20 @@ grep -q 'error\[MH0704\]' "$WORK/fails.err" || die "it said: $(cat "$WORK/fails.
 fails 2 table blocked get '{1'
 fails 2 table blocked set 1
 
+echo "floats, and values of several types"
+is 'last: int → boolean|int, 2 of 65536 entries' table last
+is 7001 table last get 7001
+is true table last get 7009
+is 1752.25 table means get 7009
+table means set 7009 3
+is 3.0 table means get 7009
+is 0.75 "$MOONHOOK" exec guard -e 'means[7009] = means[7009] / 4 return means[7009]'
+table last set 7009 42
+send 7009
+eventually "the handler shows what was assigned from outside" grep -qx 'last	42' "$WORK/first.out"
+fails 1 table last set 7009 1.5
+grep -q 'boolean or integer expected, got float' "$WORK/fails.err" || die "it said: $(cat "$WORK/fails.err")"
+
 echo "in bulk, and as CSV and JSON"
 seq 10000 109999 >"$WORK/ports.txt"
 is '100000 entries loaded' table blocked load "$WORK/ports.txt" --add
@@ -88,7 +111,7 @@ is 'blocked: int → boolean, 100001 of 200000 entries' table blocked
 [ "$(table blocked dump --json | jq -s 'map(.[0]) | unique | length')" = 100001 ] || die "the dump has not every entry"
 is '100001 entries removed' table blocked clear
 table flows dump --csv >"$WORK/flows.csv"
-sort "$WORK/flows.csv" | diff - <(printf '192.0.2.1,7001\n192.0.2.9,-1\nkey,value\n') || die "the CSV differs"
+sort "$WORK/flows.csv" | diff - <(printf '192.0.2.1,7009\n192.0.2.9,-1\nkey,value\n') || die "the CSV differs"
 table flows clear >/dev/null
 is '2 entries loaded' table flows load "$WORK/flows.csv"
 is -1 table flows get 192.0.2.9
@@ -136,6 +159,8 @@ sed 's/= udp.dport$/= udp.dport > 7000/; s/print("blocked"/print("stopped"/' \
 "$MOONHOOK" reload guard "$WORK/next.lua" >"$WORK/reload.out"
 grep -qx '  table blocked: kept' "$WORK/reload.out" && grep -qx '  table counts: kept' "$WORK/reload.out" &&
     grep -q '^  table flows: reset (it was ip.* → int, .*, it is ip.* → boolean, ' "$WORK/reload.out" || die "it says: $(cat "$WORK/reload.out")"
+grep -qx '  table last: kept' "$WORK/reload.out" && grep -qx '  table means: kept' "$WORK/reload.out" || die "it says: $(cat "$WORK/reload.out")"
+is 42 table last get 7009
 is 3 table counts get 7001
 is nil table flows get 192.0.2.9
 send 7002

@@ -28,6 +28,10 @@ pub struct Body<'u, 'g, 'a> {
     pub base: Value,
     /// What is known of registers since the start of the block.
     pub known: HashMap<usize, Known>,
+    /// Names of the methods that registers were given last.
+    pub methods: HashMap<usize, Vec<u8>>,
+    /// The last instructions of numeric loops that are surely loops over integers.
+    pub integer_loops: HashSet<usize>,
     /// Registers that functions inside may assign.
     changing: HashSet<usize>,
     sites: Sites,
@@ -44,11 +48,25 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         let prototype = unit.general.functions.get(index);
         let none = Value::NONE;
         let counts = unit.general.counts.get(&index).cloned().unwrap_or_default();
-        let (sites, known) = (Sites::new(counts), HashMap::new());
+        let (sites, known, methods) = (Sites::new(counts), HashMap::new(), HashMap::new());
         let (pc, frame, base) = (0, none, none);
         let changing = unit.general.functions.assigned_inside(index);
         let changing = changing.iter().map(|(register, _)| *register).collect();
-        Body { unit, index, prototype, pc, frame, base, known, changing, sites, blocks }
+        let integer_loops = HashSet::new();
+        Body {
+            unit,
+            index,
+            prototype,
+            pc,
+            frame,
+            base,
+            known,
+            methods,
+            integer_loops,
+            changing,
+            sites,
+            blocks,
+        }
     }
 
     /// Where a block of bytecode starts, and what it is given.
@@ -143,6 +161,12 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         let site = self.new_site(Some(next.0));
         self.set_site(site);
         next
+    }
+
+    /// The site of an instruction that may call a function, which is announced where it does; and the block where execution goes on.
+    pub fn site_of_call(&mut self) -> (u32, (Block, Vec<Value>)) {
+        let next = self.code().new_block(2);
+        (self.new_site(Some(next.0)), next)
     }
 
     /// Announces an instruction that may call functions one after another: after each it goes on where it was, in the block that is

@@ -55,7 +55,9 @@ impl General<'_> {
             "start_handler",
             "unwind",
         ];
-        for name in named {
+        let of_coroutines: &[&str] =
+            if self.has_coroutines() { &["call_coroutine", "coroutine_ended"] } else { &[] };
+        for name in named.iter().chain(of_coroutines) {
             self.routine(name);
         }
         let called = self.called();

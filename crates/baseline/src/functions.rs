@@ -15,6 +15,7 @@ pub fn compile<'a>(general: &mut General<'a>, name: &str, functions: &[usize]) -
     let looped = functions.iter().all(|function| general.functions.get(*function).code.len() <= LOOPED);
     let mut unit = Unit::new(general, name, looped);
     let first = unit.general.sites.len() as i64;
+    functions.iter().for_each(|function| unit.add_function(*function));
     let entries = functions.iter().map(|function| compile_function(&mut unit, *function)).collect();
     (unit.finish(first), entries)
 }
@@ -24,6 +25,11 @@ fn compile_function(unit: &mut Unit<'_, '_>, index: usize) -> u32 {
     let flow = Flow::new(unit.general.functions.get(index), &|_| Vec::new());
     let blocks = flow.blocks.iter().map(|block| (block.start, unit.code.new_block(2)));
     let blocks: HashMap<_, _> = blocks.collect();
+    if let Some(begin) = unit.entry_of(index) {
+        unit.code.block = begin;
+        let params = unit.code.function.block(begin).params.clone();
+        unit.may_go_to(blocks[&0].0, params);
+    }
     let mut body = Body::new(unit, index, blocks);
     let (entry, _) = body.start_of(0);
     let site = body.new_site(Some(entry));

@@ -67,8 +67,7 @@ impl General<'_> {
                 let closure = self.image.words(&[record, 1, 0]);
                 (TAG_CLOSURE, closure)
             }
-            Some(Function::Protected) if name == "pcall" => (TAG_BUILTIN, BUILTIN_PCALL as u64),
-            Some(Function::Protected) => (TAG_BUILTIN, BUILTIN_XPCALL as u64),
+            Some(Function::Frames(number)) => (TAG_BUILTIN, number),
             _ => {
                 self.builtin_names.push(name.to_string());
                 (TAG_BUILTIN, self.builtin_names.len() as u64 - 1)

@@ -7,6 +7,7 @@
 //! What takes more than a few instructions is done by routines in runtime Lua (the crate `moonhook_runtime`), by library
 //! functions that are themselves Lua, and, for packets and their fields, by [`moonhook_specialise::stubs`] that the symbolic execution makes.
 
+mod accesses;
 mod body;
 mod compact;
 mod computed;
@@ -105,6 +106,9 @@ pub struct General<'a> {
     /// Of tables with variables, by name: which of the entries it is.
     positions: HashMap<TableId, HashMap<Vec<u8>, usize>>,
     records: HashMap<usize, u64>,
+    /// Accesses to fields, by function and instruction.
+    accesses: HashMap<(usize, usize), accesses::Access>,
+    places: accesses::Places,
     shared: Shared,
     /// Structures of the kernel that values can be.
     structures: Rc<Structures>,
@@ -175,7 +179,7 @@ fn lower_with(
         failure: None,
         unfit: BTreeSet::new(),
         builtins: HashMap::new(),
-        builtin_names: vec!["pcall".to_string(), "xpcall".to_string()],
+        builtin_names: moonhook_runtime::OF_FRAMES.map(str::to_string).to_vec(),
         tables: HashMap::new(),
         pending_objects: Vec::new(),
         closures: HashMap::new(),
@@ -183,6 +187,8 @@ fn lower_with(
         opaque: HashMap::new(),
         positions: HashMap::new(),
         records: HashMap::new(),
+        accesses: HashMap::new(),
+        places: accesses::Places::default(),
         shared,
         structures,
         interpreted,

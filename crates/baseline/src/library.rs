@@ -32,7 +32,7 @@ impl super::General<'_> {
     pub fn direct(&mut self, name: &str) -> Option<Direct> {
         match find_function(name) {
             Some(Function::Routine(routine)) => Some(Direct::Routine(self.routine(&routine))),
-            Some(Function::Lua | Function::Protected) => None,
+            Some(Function::Lua | Function::Frames(_)) => None,
             None if moonhook_specialise::stubs::is_own(name) => self.own(name).map(Direct::Stub),
             None => None,
         }

@@ -18,7 +18,7 @@ pub struct Memory {
 }
 
 /// Bytes of each CPU's state (notes of reads and scratch memory of routines included), frames and stack.
-const STATE: i64 = 8192 + NOTES_SIZE;
+const STATE: i64 = L_NOTES + NOTES_SIZE + SCRATCH_SIZE;
 const FRAMES: i64 = 512 << 10;
 const STACK: i64 = 512 << 10;
 const FRAMES_START: i64 = STATE + PATTERNS_SIZE;

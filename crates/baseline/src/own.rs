@@ -119,6 +119,11 @@ impl General<'_> {
         self.stub(|stubs| stubs.assign(names.iter().map(|name| &**name)))
     }
 
+    /// `(context, state, object, place) -> 0 | FAIL`: stores the field of that name of a packet object at an address. `None` where that takes more.
+    pub fn object_field(&mut self, name: &[u8]) -> Option<FunctionId> {
+        self.stub(|stubs| stubs.access_to(name)).flatten()
+    }
+
     /// `(context, state) -> 0 | FAIL`: the access to a packet object that `L_CALL_…` describe.
     pub fn object_access(&mut self) -> Option<FunctionId> {
         let mut names: Vec<Vec<u8>> = self.reach.mentions.iter().map(|name| name.to_vec()).collect();

@@ -10,7 +10,8 @@ use moonhook_ir::Builder;
 use moonhook_ir::{Block, FunctionId, Value};
 use moonhook_library::{Found, library_of};
 use moonhook_runtime::layout::*;
-use moonhook_runtime::{Function, find_function};
+use moonhook_runtime::{Function, OF_FRAMES, find_function};
+use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{ClosureId, Value as Snapshot};
 use moonhook_specialise::stubs::shared::Accesses;
 use moonhook_specialise::{LowerError, of_program};
@@ -93,6 +94,7 @@ impl General<'_> {
         // Making code and writing objects can make more functions reachable.
         loop {
             self.finish_objects();
+            self.find_inner_functions();
             let first = self.sites.len() as u32;
             if let Some(function) = self.uncompiled.pop_if(|function| self.interpreted.contains(function)) {
                 let ids: &Vec<FunctionId> =
@@ -103,6 +105,9 @@ impl General<'_> {
             }
             let batch = self.next_batch();
             if batch.is_empty() {
+                if !self.uncompiled.is_empty() {
+                    self.fail_internally("functions are left without code");
+                }
                 break;
             }
             let (ids, sites) = self.make_unit(&format!("{UNIT}{}", made.units.len()), &batch);
@@ -114,6 +119,24 @@ impl General<'_> {
             self.image.put(record + P_ENTRY as u64, site.into());
         }
         made
+    }
+
+    /// Functions that others make are best in the same unit: makes their records before.
+    fn find_inner_functions(&mut self) {
+        let mut outer = self.uncompiled.clone();
+        while let Some(function) = outer.pop() {
+            for word in self.functions.get(function).code.clone() {
+                let instruction = Instruction(word);
+                if instruction.opcode() != Some(Opcode::Closure) {
+                    continue;
+                }
+                let inner = self.functions.inner(function, instruction.bx());
+                if !self.records.contains_key(&inner) {
+                    self.prototype_record(inner);
+                    outer.push(inner);
+                }
+            }
+        }
     }
 
     /// A unit of these functions for each program, and the sites at which they begin.
@@ -216,7 +239,7 @@ impl General<'_> {
         let mut targets: Vec<(i64, Block)> = Vec::new();
         let mut blocks = Vec::new();
         // Routines can use library functions that nothing else does: their numbers do not change any more.
-        for (number, name) in self.builtin_names.clone().into_iter().enumerate().skip(2) {
+        for (number, name) in self.builtin_names.clone().into_iter().enumerate().skip(OF_FRAMES.len()) {
             let (block, _) = code.new_block(0);
             targets.push((number as i64, block));
             blocks.push((block, name));

@@ -40,6 +40,13 @@ impl<'a> Functions<'a> {
         }
     }
 
+    /// Whether some function raises to a power.
+    pub fn have_powers(&self) -> bool {
+        let mut all = self.snapshot.prototypes.iter().chain(&self.library.prototypes);
+        let is_power = |word: &u32| matches!(Instruction(*word).opcode(), Some(Opcode::Pow | Opcode::PowK));
+        all.any(|prototype| prototype.code.iter().any(is_power))
+    }
+
     /// Whether the function is a part of the library.
     pub fn is_hidden(&self, index: usize) -> bool {
         index >= self.snapshot.prototypes.len()

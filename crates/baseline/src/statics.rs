@@ -40,18 +40,23 @@ impl General<'_> {
 
     /// The metatable of strings: `__index` is the string library.
     pub fn string_metatable(&mut self) -> u64 {
-        let snapshot = self.functions.snapshot;
-        let is_string = |id: &TableId| {
-            snapshot.table(*id).name.as_deref() == Some("string") && reach::is_library(snapshot, *id)
-        };
-        let library = (0..snapshot.tables.len() as u32).map(TableId).find(is_string);
-        let methods = match snapshot.strings.or(library).filter(|id| self.reach.tables.contains(id)) {
+        let methods = match self.table_of_strings() {
             Some(id) => self.constant(&Value::Table(id)),
             None => (TAG_TABLE, self.mentioned_methods()),
         };
         let key = ((TAG_STRING, self.image.text(b"__index")), moonhook_runtime::text_hash(b"__index"));
         let entries = vec![(key.0, key.1, methods)];
         self.put_table(&TableContent { array: vec![], entries, metatable: 0, flags: 0 })
+    }
+
+    /// The table of strings' methods; None where it is not in the program as such.
+    pub fn table_of_strings(&self) -> Option<TableId> {
+        let snapshot = self.functions.snapshot;
+        let is_string = |id: &TableId| {
+            snapshot.table(*id).name.as_deref() == Some("string") && reach::is_library(snapshot, *id)
+        };
+        let library = (0..snapshot.tables.len() as u32).map(TableId).find(is_string);
+        snapshot.strings.or(library).filter(|id| self.reach.tables.contains(id))
     }
 
     /// A table of the functions of the string library whose names stand in the script.

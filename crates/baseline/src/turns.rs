@@ -4,6 +4,7 @@ use super::General;
 use super::program::Accessed;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, FunctionId, Target, Terminator, Value};
+use moonhook_runtime::OF_FRAMES;
 use moonhook_runtime::layout::*;
 use moonhook_specialise::stubs::shared::Accesses;
 
@@ -35,13 +36,16 @@ impl General<'_> {
         let requested = block_for(code, CompareOp::Eq, REQUEST);
         let accessed = accesses.read.map(|read| (block_for(code, CompareOp::Eq, OBJECT), read));
         let assigned = accesses.assign.map(|assign| (block_for(code, CompareOp::Eq, ASSIGN_OBJECT), assign));
-        let by_routine = [
+        let mut by_routine = vec![
             (block_for(code, CompareOp::SLt, 0), "unwind"),
             (block_for(code, CompareOp::Eq, SLOW), "arithmetic_slow"),
             (block_for(code, CompareOp::Eq, CLOSE), "close_more"),
             (block_for(code, CompareOp::Eq, HANDLED), "handler_returned"),
             (block_for(code, CompareOp::Eq, CAUGHT), "finish_marker"),
         ];
+        if self.has_coroutines() {
+            by_routine.push((block_for(code, CompareOp::Eq, ENDED), "coroutine_ended"));
+        }
         code.jump(ended, &[status]);
         code.block = dispatched;
         self.dispatch(code, state, units, head, ended);
@@ -205,6 +209,11 @@ impl General<'_> {
         code.leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, other, &[]);
         let number = code.load(callee, 8);
         code.leave_if(CompareOp::ULe, number, BUILTIN_XPCALL as i32, other, &[]);
+        let coroutine = self.has_coroutines().then(|| {
+            let (block, _) = code.new_block(0);
+            code.leave_if(CompareOp::ULe, number, BUILTIN_CLOSE as i32, block, &[]);
+            (block, "call_coroutine")
+        });
         code.store(state, L_BUILTIN, number);
         let extra = code.load(state, L_CALL_EXTRA);
         let extra = code.add(extra, 1);
@@ -216,12 +225,18 @@ impl General<'_> {
         let results = code.call(self.called_builtin(), &[context, address, base, count, number]);
         code.leave_if(CompareOp::SLt, results, 0, head, &[results]);
         self.deliver(code, state, results, head);
-        code.block = other;
-        let requested = self.routine("call_requested");
-        let address = code.load(state, L_SELF);
-        let status = code.call(requested, &[address]);
-        Self::go_on(code, status, head);
+        for (block, name) in coroutine.into_iter().chain([(other, "call_requested")]) {
+            let routine = self.routine(name);
+            code.block = block;
+            Self::see_to(code, (routine, None), state, head);
+        }
     }
+
+    /// Whether the script calls what changes coroutines.
+    pub(super) fn has_coroutines(&self) -> bool {
+        OF_FRAMES[BUILTIN_RESUME as usize..].iter().any(|name| self.builtins.contains_key(*name))
+    }
+
     /// Hands the results of the library function that was called to the running frame.
     fn deliver(&mut self, code: &mut Builder, state: Value, results: Value, head: Block) {
         let deliver = self.routine("deliver");

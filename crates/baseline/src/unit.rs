@@ -11,6 +11,7 @@ use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{Block, CompareOp, Operand, Target, Terminator, Value};
 use moonhook_runtime::layout::*;
+use std::collections::HashMap;
 
 pub struct Unit<'g, 'a> {
     pub general: &'g mut General<'a>,
@@ -20,6 +21,12 @@ pub struct Unit<'g, 'a> {
     /// Takes a status that is not 0.
     pub leave: Block,
     dispatch: Block,
+    /// Enters the code of the site of a frame, to which its parameter points.
+    enter: Block,
+    /// The same for code of the unit.
+    again: Block,
+    /// Where the code of functions in this unit begins.
+    entries: HashMap<usize, Block>,
     exhausted: Option<Block>,
     /// It goes on by itself where only the frame has changed.
     looped: bool,
@@ -32,12 +39,50 @@ impl<'g, 'a> Unit<'g, 'a> {
     pub fn new(general: &'g mut General<'a>, name: &str, looped: bool) -> Self {
         let kind = general.with_context();
         let mut code = Builder::new(name, kind, 2);
+        code.function.alike = true;
         let (dispatch, _) = code.new_block(0);
+        let (enter, _) = code.new_block(1);
+        let (again, _) = code.new_block(1);
         let (leave, _) = code.cold_block(1);
         let address = code.param(1);
         let state = code.arena(address);
         code.jump(dispatch, &[]);
-        Unit { general, code, state, leave, dispatch, exhausted: None, looped, resumed: Vec::new() }
+        let (entries, exhausted, resumed) = (HashMap::new(), None, Vec::new());
+        Unit { general, code, state, leave, dispatch, enter, again, entries, exhausted, looped, resumed }
+    }
+
+    /// The block with which a function begins that is to be in this unit.
+    pub fn add_function(&mut self, function: usize) {
+        let (block, _) = self.code.new_block(2);
+        self.entries.insert(function, block);
+    }
+
+    /// Where a function begins, if the unit goes on there by itself.
+    pub fn entry_of(&self, function: usize) -> Option<Block> {
+        self.entries.get(&function).copied().filter(|_| self.looped)
+    }
+
+    /// Goes on in the function that has been entered, which is to be the running one: with its frame and registers at its first block.
+    pub fn go_into(&mut self, function: Block, frame: Value, base: Value) {
+        self.code.jump(function, &[frame, base]);
+    }
+
+    /// Goes on at the site of a frame, which is to be the running one.
+    pub fn go_on_in(&mut self, frame: Value) {
+        match self.looped {
+            true => self.code.jump(self.again, &[frame]),
+            false => self.code.ret(DISPATCH as i32),
+        }
+    }
+
+    /// Goes on in a block that may have been entered before, which the verifier takes note of here: a single place for all that lead to the block, or
+    /// it would follow each of them through all of the unit.
+    pub fn may_go_to(&mut self, block: Block, args: Vec<Value>) {
+        let (stop, _) = self.code.cold_block(0);
+        self.code
+            .terminate(Terminator::MayGoto { go: Target::new(block, args), stop: Target::new(stop, vec![]) });
+        self.code.block = stop;
+        self.code.ret(FAILED as i32);
     }
 
     /// The function; its first site has the number `first`.
@@ -99,13 +144,12 @@ impl<'g, 'a> Unit<'g, 'a> {
         self.code.block = other;
         self.code.ret(Operand::Value(status));
         self.code.block = dispatched;
-        let (stop, _) = self.code.cold_block(0);
-        self.code.terminate(Terminator::MayGoto {
-            go: Target::new(self.dispatch, vec![]),
-            stop: Target::new(stop, vec![]),
-        });
-        self.code.block = stop;
-        self.code.ret(FAILED as i32);
+        let frame = self.code.load(self.state, L_CI);
+        let frame = self.code.arena(frame);
+        self.code.jump(self.again, &[frame]);
+        self.code.block = self.again;
+        let frame = self.code.function.block(self.again).params[0];
+        self.may_go_to(self.enter, vec![frame]);
     }
 
     /// Enters the block of the running frame's site, or gives up control where it belongs to another unit.
@@ -113,6 +157,9 @@ impl<'g, 'a> Unit<'g, 'a> {
         self.code.block = self.dispatch;
         let frame = self.code.load(self.state, L_CI);
         let frame = self.code.arena(frame);
+        self.code.jump(self.enter, &[frame]);
+        self.code.block = self.enter;
+        let frame = self.code.function.block(self.enter).params[0];
         let base = self.code.load(frame, F_BASE);
         let base = self.code.arena(base);
         let site = self.code.load(frame, F_SITE);

@@ -53,6 +53,7 @@ impl<'a> Builder<'a> {
 
     fn entries(&self, work: &Work) -> Result<Vec<Entry>, Error> {
         let frames: Vec<_> = work.cases.iter().map(|case| case.frame.clone()).collect();
+        let script = self.source(work);
         let list = self.write("list.txt", lists::text(&work.list).as_bytes())?;
         let mut files = Vec::new();
         for (index, frame) in frames.iter().enumerate() {
@@ -83,6 +84,7 @@ impl<'a> Builder<'a> {
             let places = Places {
                 sources: &self.arguments.bench,
                 objects: self.folder.path(),
+                script: &script,
                 list: &list,
                 frames: &files,
             };
@@ -144,7 +146,11 @@ impl<'a> Builder<'a> {
             return Ok(folder.join(name));
         }
         let object = self.folder.path().join(name);
-        let options: &[&str] = if work.home == Home::Lunatik { &["--root", "."] } else { &[] };
+        let options: &[&str] = match work.home {
+            Home::Lunatik => &["--root", "."],
+            Home::General => &["--form", "general"],
+            Home::Examples | Home::Bench => &[],
+        };
         self.build_with(&self.script(work)?, &object, options)?;
         Ok(object)
     }
@@ -172,17 +178,24 @@ impl<'a> Builder<'a> {
 
     /// A copy of the work's script, with the work's list in place of the example's.
     pub fn script(&self, work: &Work) -> Result<PathBuf, Error> {
-        let file = work.file_name();
-        let source = match work.home {
-            Home::Examples => self.arguments.examples.join(&file),
-            Home::Bench => self.arguments.bench.join("scripts").join(&file),
-            Home::Lunatik => self.arguments.bench.join("lunatik").join(&file),
-        };
+        let (file, source) = (work.file_name(), self.source(work));
         let text = std::fs::read(&source).map_err(Error::system(format!("read {}", source.display())))?;
         if let Some(name) = work.list_file {
             self.write(name, lists::text(&work.list).as_bytes())?;
         }
         self.write(&file, &text)
+    }
+
+    /// Where the work's script is.
+    fn source(&self, work: &Work) -> PathBuf {
+        let Arguments { bench, examples, .. } = self.arguments;
+        let folder = match work.home {
+            Home::Examples => examples.clone(),
+            Home::Bench => bench.join("scripts"),
+            Home::General => bench.join("scripts/general"),
+            Home::Lunatik => bench.join("lunatik"),
+        };
+        folder.join(work.file_name())
     }
 
     /// The script `examples/NAME.lua`.

@@ -125,8 +125,8 @@ fn run(arguments: &Arguments) -> Result<Results, Error> {
         progress.set_message(composition::TITLE);
         results.composition = Some(composition::measure(&builder, rounds, || progress.inc(1))?);
     }
-    if builds {
-        progress.set_message("compile time and memory");
+    if builds && arguments.wants(moonhook::TITLE) {
+        progress.set_message(moonhook::TITLE);
         results.tool = Some(moonhook::measure(arguments, &builder)?);
     }
     progress.finish_and_clear();

@@ -16,6 +16,9 @@ use crate::rounds::Cost;
 use crate::running::Running;
 use crate::works;
 
+/// What is measured here, for `--only`.
+pub const TITLE: &str = "compile time and memory";
+
 /// Each in a process of its own, as a person would run it.
 const RUNS: usize = 21;
 /// Time for what the command does after it has attached, before its memory is read.

@@ -9,11 +9,11 @@ use costs::Cost;
 use moonhook_control::FlowsOfState;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Kernel;
-use moonhook_engine::{Choice, Compiled, Timings, entries, timed};
+use moonhook_engine::{Choice, Compiled, Timings, Trial, entries, timed};
 use moonhook_hook::{Place, Point};
 use moonhook_install::{LogDetail, MapInfo, ProgramStatistics};
 use moonhook_ir::{Map, MapKind, PAGE};
-use moonhook_load::{Loaded, MovedPlace, QueuedPlace};
+use moonhook_load::{ForwardingPlace, Loaded, MovedPlace, QueuedPlace};
 use moonhook_snapshot::Snapshot;
 use serde::Serialize;
 use std::io::Write;
@@ -63,6 +63,9 @@ struct Report {
     /// Places of netfilter whose handlers run at tc.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     moved: Vec<Moved>,
+    /// Places of netfilter whose handlers forward copies of packets, which the process sends that runs the script.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    forwarding: Vec<Forwarding>,
     /// One for each hook.
     programs: Vec<Entry>,
     program: Program,
@@ -105,6 +108,14 @@ struct Moved {
     text: String,
 }
 
+/// A place of netfilter whose handlers forward copies of packets.
+#[derive(Debug, Serialize)]
+struct Forwarding {
+    at: String,
+    #[serde(skip)]
+    text: String,
+}
+
 /// A program of the object.
 #[derive(Debug, Serialize)]
 struct Entry {
@@ -137,6 +148,7 @@ struct Program {
 pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let mut settings = arguments.program.settings();
     settings.load.at = arguments.place.at();
+    settings.load.trial = Some(Trial::of(&settings, !arguments.no_kernel));
     let mut load_time = 0;
     let json = arguments.json;
     let loaded = timed(&mut load_time, || loading::load(&arguments.scripts, &settings.load, json, json))?;
@@ -150,9 +162,13 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
             (with_warnings_of(made.0, flows.as_ref()), Some(made.1))
         }
     };
+    let marks =
+        (!arguments.no_kernel).then(|| moonhook_session::warning_of_marks(&QueuedPlace::of(&loaded.queued)));
+    compiled.module.warnings.extend(marks.flatten());
     compiled.timings = compiled.timings.after_load(load_time);
     let mut answer = report(snapshot, &compiled, kernel.as_ref(), arguments.costs)?;
-    (answer.queued, answer.moved) = (queued(&loaded), moved(&loaded));
+    (answer.queued, answer.moved, answer.forwarding) = (queued(&loaded), moved(&loaded), forwarding(&loaded));
+    loading::end(loaded, &settings.load, json)?;
     if arguments.json {
         writeln!(out, "{:#}", serde_json::to_value(&answer).map_err(std::io::Error::from)?)?;
     } else {
@@ -184,6 +200,7 @@ fn report(
         handlers: handlers(snapshot),
         queued: Vec::new(),
         moved: Vec::new(),
+        forwarding: Vec::new(),
         programs: programs(compiled, kernel)?,
         program: program(snapshot, compiled, kernel, costs)?,
         tables: tables::tables(&compiled.module, &maps),
@@ -204,6 +221,11 @@ fn moved(loaded: &Loaded) -> Vec<Moved> {
     let moved =
         |place: &MovedPlace| Moved { at: place.point.to_string(), hook: place.hook.name, text: place.text() };
     loaded.moved.iter().map(moved).collect()
+}
+
+fn forwarding(loaded: &Loaded) -> Vec<Forwarding> {
+    let forwarding = |place: &ForwardingPlace| Forwarding { at: place.point.to_string(), text: place.text() };
+    loaded.forwarding.iter().map(forwarding).collect()
 }
 
 fn handlers(snapshot: &Snapshot) -> Vec<Handler> {
@@ -288,10 +310,11 @@ fn show(report: &Report, timings: bool, out: &mut dyn Write) -> Result<(), CliEr
     for Queued { at, why } in &report.queued {
         writeln!(out, "{}: {at} runs as NFQUEUE {why}", report.script)?;
     }
-    for Moved { text, .. } in &report.moved {
+    let moved = report.moved.iter().map(|place| &place.text);
+    for text in moved.chain(report.forwarding.iter().map(|place| &place.text)) {
         writeln!(out, "{}: {text}", report.script)?;
     }
-    if report.handlers.is_empty() && !report.queued.is_empty() {
+    if report.handlers.is_empty() && report.tables.is_empty() {
         return Ok(writeln!(out, "nothing runs in the kernel")?);
     }
     let Program { choice, instructions, stack, stack_of_calls, costs } = &report.program;

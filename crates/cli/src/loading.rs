@@ -21,13 +21,36 @@ const NAP: Duration = Duration::from_millis(200);
 /// What the load stage refuses.
 pub fn load(scripts: &[PathBuf], options: &Options, is_read: bool, json: bool) -> Result<Loaded, CliError> {
     let options = Options { prints_to_stderr: is_read, ..options.clone() };
-    let watch =
-        Watch { thread: gettid(), limit: options.longest() + GRACE, steps: options.instruction_limit, json };
+    Ok(watched(&options, json, || moonhook_load::load(scripts, &options))??)
+}
+
+/// Ends what scripts have begun for processes, and calls what finalizers are left, within the time that load time has.
+///
+/// # Errors
+/// `Instructions`, if that was too little.
+pub fn end(loaded: Loaded, options: &Options, json: bool) -> Result<(), CliError> {
+    let Some(control) = &options.control else { return Ok(()) };
+    let lua = loaded.lua.clone();
+    let is_done = watched(options, json, || {
+        control.stop();
+        drop(loaded);
+        control.finish(&lua, options.longest())
+    })?;
+    match is_done {
+        true => Ok(()),
+        false => Err(LoadError::Instructions { limit: options.instruction_limit, place: None }.into()),
+    }
+}
+
+/// Runs Lua on this thread; the process ends where that goes on for longer than load time may.
+fn watched<R>(options: &Options, json: bool, work: impl FnOnce() -> R) -> Result<R, CliError> {
+    let (limit, steps) = (options.longest() + GRACE, options.instruction_limit);
+    let watch = Watch { thread: gettid(), limit, steps, json };
     let (ended, end) = channel::<()>();
     threads::start("watch", move || watch.run(&end))?;
-    let loaded = moonhook_load::load(scripts, &options);
+    let result = work();
     drop(ended);
-    Ok(loaded?)
+    Ok(result)
 }
 
 /// Looks after a thread that runs scripts.

@@ -2,7 +2,7 @@
 
 use crate::remote::{RemoteOptions, ask};
 use crate::{CliError, Exit, list, options, stop, terminal};
-use moonhook_daemon::{Client, Name, Reloaded, Request, RuntimeFolder, Status};
+use moonhook_daemon::{Client, DaemonError, Name, Reloaded, Request, RuntimeFolder, Status};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -45,7 +45,7 @@ enum Operation {
 }
 
 /// Where a script is to run there; here all contexts are in the process, and handlers where they always are.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Context {
     Process,
     Softirq,
@@ -57,9 +57,9 @@ enum Context {
 struct Started {
     /// The script's file below the root, with or without `.lua`
     script: String,
-    /// Accepted as there: handlers and states are the same in all contexts
+    /// Accepted as there: handlers and states are the same in all contexts, but that packets come to those in the process by a queue for each processor with `percpu`
     #[arg(value_name = "CONTEXT", value_enum, default_value = "process")]
-    _context: Context,
+    context: Context,
     /// Where scripts and modules are
     #[arg(long, value_name = "DIR", default_value = "/lib/modules/lua")]
     root: PathBuf,
@@ -97,7 +97,12 @@ pub fn lunatik(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliEr
         Operation::Spawn(started) => start(started, true),
         Operation::List(arguments) => list::list(arguments, out),
         Operation::Stop(named) => {
-            stop::end(connect(named)?)?;
+            let (folder, name) = (named.remote.folder(), name(&named.script)?);
+            match Client::connect(&folder, &name) {
+                Ok(client) => stop::end(client)?,
+                Err(DaemonError::NotRunning { .. }) if stop::end_beginning(&folder, &name)? => {}
+                Err(error) => return Err(error.into()),
+            }
             Ok(Exit::Success)
         }
         Operation::Reload(named) => {
@@ -129,6 +134,12 @@ fn start(started: &Started, runs_main: bool) -> Result<Exit, CliError> {
     let script = started.script.strip_suffix(".lua").unwrap_or(&started.script);
     let file = options::absolute(&started.root.join(format!("{script}.lua")));
     let (log, path) = open_log(&started.log_folder, &name)?;
+    if !has_room(&log) {
+        terminal::complain(format_args!(
+            "note: there is no room for {}, and what the script prints is lost until there is",
+            path.display()
+        ));
+    }
     let own = own_path()?;
     let mut command = Command::new(&own);
     command.arg("run").args(&started.interface).arg(file);
@@ -140,6 +151,10 @@ fn start(started: &Started, runs_main: bool) -> Result<Exit, CliError> {
     command.arg("--socket-dir").arg(options::absolute(folder.path()));
     if !runs_main {
         command.arg("--no-main");
+    }
+    if started.context == Context::Percpu {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        command.arg("--queues").arg(processors.min(256).to_string());
     }
     let begin = log.metadata().map(|metadata| metadata.len()).unwrap_or(0);
     let again = log.try_clone().map_err(|source| unwritten(&path, source))?;
@@ -175,6 +190,17 @@ fn open_log(folder: &Path, name: &Name) -> Result<(File, PathBuf), CliError> {
     }
 }
 
+/// Whether there is room for a few lines behind a file's end.
+fn has_room(file: &File) -> bool {
+    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+    let some = libc::off_t::try_from(length).ok().map(|length| (length, 4096));
+    let Some((length, more)) = some else { return true };
+    let asked = nix::fcntl::fallocate(file, nix::fcntl::FallocateFlags::FALLOC_FL_KEEP_SIZE, length, more);
+    // What was got that way is given back; nobody else writes into the file yet.
+    let _ = file.set_len(length as u64);
+    !matches!(asked, Err(nix::errno::Errno::ENOSPC | nix::errno::Errno::EDQUOT))
+}
+
 fn unwritten(path: &Path, source: std::io::Error) -> CliError {
     CliError::Unwritten { path: path.to_path_buf(), source }
 }
@@ -196,6 +222,12 @@ fn wait(
             });
             read.map_err(|source| CliError::Unreadable { path: log.to_path_buf(), source })?;
             std::io::stderr().write_all(&said)?;
+            if said.is_empty() && !status.success() {
+                terminal::complain(format_args!(
+                    "note: the script has ended ({status}), and there is nothing in {}",
+                    log.display()
+                ));
+            }
             return Ok(match status.code() {
                 Some(0) => Exit::Success,
                 Some(1) => Exit::Refused,

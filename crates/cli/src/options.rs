@@ -23,7 +23,7 @@ pub struct ScriptOptions {
     /// What handlers are compiled to: `expanded` is fastest and takes a part of the language, `general` takes nearly all of it (no records as keys of tables)
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
-    /// Memory that scripts may use while they are loaded, in bytes or with a unit (KiB, MiB, GiB) [default: 256MiB]
+    /// Memory that scripts may use while they are loaded, and each of their runtimes (`--control`), in bytes or with a unit (KiB, MiB, GiB) [default: 256MiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     load_memory: Option<usize>,
     /// Lua instructions that scripts may run while they are loaded [default: 2000000000]
@@ -127,8 +127,9 @@ impl ScriptOptions {
 
     pub fn settings(&self) -> Settings {
         let default = moonhook_load::Options::default();
+        let memory_limit = self.load_memory.unwrap_or(default.memory_limit);
         let load = moonhook_load::Options {
-            memory_limit: self.load_memory.unwrap_or(default.memory_limit),
+            memory_limit,
             instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
             // A reload happens long after, and perhaps somewhere else.
             root: self.root.as_deref().map(absolute),
@@ -138,12 +139,13 @@ impl ScriptOptions {
                 .root
                 .as_deref()
                 .filter(|_| self.control)
-                .map(|root| control::modules(&absolute(root), !self.no_main)),
+                .map(|root| control::modules(&absolute(root), !self.no_main, memory_limit)),
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,
             library: None,
             kernel: Arc::new(RunningKernel),
+            trial: None,
             defines: self.defines(),
             packages: self.packages.folders(),
             interfaces: Vec::new(),

@@ -71,6 +71,9 @@ pub struct Arguments {
     interval: Duration,
     #[command(flatten)]
     place: AtOptions,
+    /// By how many queues of netfilter packets come to handlers that run in this process (NFQUEUE), of each place; the packets between two hosts keep their order
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    queues: u16,
     #[command(flatten)]
     program: ProgramOptions,
     /// What the script is called by `moonhook list`, `reload` and the like [default: the script's file name, and a number if
@@ -193,6 +196,7 @@ impl Arguments {
             bpffs: self.pins.bpffs.clone(),
             pins: None,
             duration: self.duration,
+            queues: self.queues,
             interval: self.interval,
             busy: None,
         })

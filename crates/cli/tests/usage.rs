@@ -124,15 +124,15 @@ fn refused_scripts_end_with_1_and_show_the_line() {
     let place = Place::with(&[
         ("syntax.lua", "local x = = 1"),
         ("none.lua", "local x = 1"),
-        ("float.lua", "local xdp = require 'xdp'\nxdp.attach(function(pkt)\n  return #pkt / 2\nend)"),
+        ("field.lua", "local xdp = require 'xdp'\nxdp.attach(function(pkt)\n  return pkt.tpc and 1\nend)"),
     ]);
     let shown =
         |script, code| place.run(&["check", "--no-kernel", script]).ends_with(1).complains(code).stderr();
     assert!(shown("syntax.lua", "MH0102").contains("local x = = 1"));
     shown("none.lua", "MH0104");
-    let float = shown("float.lua", "MH0201");
-    assert!(float.contains("float.lua:3") && float.contains("return #pkt / 2"), "{float}");
-    assert!(!float.contains('\x1b'), "no colours where standard error is no terminal");
+    let field = shown("field.lua", "MH0211");
+    assert!(field.contains("field.lua:3") && field.contains("return pkt.tpc and 1"), "{field}");
+    assert!(!field.contains('\x1b'), "no colours where standard error is no terminal");
 }
 
 /// `attach` registers for the hook that is chosen, and nothing is chosen that scripts have no handler for.

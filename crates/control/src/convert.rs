@@ -57,7 +57,7 @@ impl Space {
         self.kinds.borrow().get(&table.metatable()?.to_pointer()).cloned()
     }
 
-    /// The data in a value of a script. Floats of integral value are integers, as in keys of Lua's tables.
+    /// The data in a value of a script.
     ///
     /// # Errors
     /// Says what cannot be kept.
@@ -85,10 +85,7 @@ impl Space {
             Value::Nil => Ok(Datum::Nil),
             Value::Boolean(value) => Ok(Datum::Boolean(*value)),
             Value::Integer(value) => Ok(Datum::Integer(*value)),
-            Value::Number(value) if value.fract() == 0.0 && value.abs() < 9.2e18 => {
-                Ok(Datum::Integer(*value as i64))
-            }
-            Value::Number(_) => Err(unkept("a float")),
+            Value::Number(value) => Ok(Datum::Float(value.to_bits())),
             Value::String(text) => Ok(Datum::Text(text.as_bytes().to_vec())),
             Value::Table(_) if depth == MAX_DEPTH => Err("tables are nested too deeply".into()),
             Value::Table(table) => match self.kind(table) {
@@ -116,7 +113,7 @@ impl Space {
 }
 
 fn unkept(what: &str) -> String {
-    format!("integers, strings, booleans and records of them can be kept, not {what}")
+    format!("numbers, strings, booleans and records of them can be kept, not {what}")
 }
 
 /// A value for a script; records are tables of their own, which nothing else sees.
@@ -125,6 +122,7 @@ pub(crate) fn value(lua: &Lua, datum: &Datum) -> mlua::Result<Value> {
         Datum::Nil => Value::Nil,
         Datum::Boolean(value) => Value::Boolean(*value),
         Datum::Integer(value) => Value::Integer(*value),
+        Datum::Float(bits) => Value::Number(f64::from_bits(*bits)),
         Datum::Text(bytes) => Value::String(lua.create_string(bytes)?),
         Datum::Record(fields) => {
             let table = lua.create_table()?;
@@ -141,6 +139,7 @@ fn plain(value: &Value, depth: usize) -> Datum {
     match value {
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Integer(value) => Datum::Integer(*value),
+        Value::Number(value) => Datum::Float(value.to_bits()),
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(table) if depth < MAX_DEPTH => {
             let fields = table.pairs::<Value, Value>().flatten();
@@ -193,6 +192,7 @@ pub(crate) fn shown(datum: &Datum) -> String {
         Datum::Nil => "nil".to_string(),
         Datum::Boolean(value) => value.to_string(),
         Datum::Integer(value) => value.to_string(),
+        Datum::Float(_) => String::from_utf8_lossy(&datum.line()).into_owned(),
         Datum::Text(bytes) => format!("\"{}\"", bytes.escape_ascii()),
         Datum::Record(fields) => {
             let fields = constructed(fields.iter().map(|(name, value)| (name.as_str(), value)));

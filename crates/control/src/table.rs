@@ -111,7 +111,7 @@ impl SharedTable {
     /// # Errors
     /// `Install`.
     pub fn get(&self, key: &Datum) -> Result<Datum, ControlError> {
-        match encode_key(&self.schema, key) {
+        match self.key(key) {
             Ok(key) => Ok(self.value(&key)?.unwrap_or(Datum::Nil)),
             Err(_) => Ok(Datum::Nil),
         }
@@ -142,7 +142,7 @@ impl SharedTable {
     /// # Errors
     /// `Install`.
     pub fn delete(&self, key: &Datum) -> Result<bool, ControlError> {
-        let Ok(key) = encode_key(&self.schema, key) else { return Ok(false) };
+        let Ok(key) = self.key(key) else { return Ok(false) };
         let alive = self.value(&key)?.is_some();
         Ok(self.map().delete(&key)? && alive)
     }
@@ -252,7 +252,10 @@ impl SharedTable {
 
     /// The bytes of a key.
     pub(crate) fn key(&self, key: &Datum) -> Result<Vec<u8>, ControlError> {
-        encode_key(&self.schema, key).map_err(|problem| self.unfit("key", problem))
+        let encoded = encode_key(&self.schema, key);
+        let encoded =
+            encoded.or_else(|_| encode_key(&self.schema, &key.clone().as_of_type(&self.schema.key)));
+        encoded.map_err(|problem| self.unfit("key", problem))
     }
 
     /// The value of the entry with the key of these bytes.
@@ -271,7 +274,8 @@ impl SharedTable {
     }
 
     fn bytes(&self, value: &Datum, deadline: u64) -> Result<Vec<u8>, ControlError> {
-        let bytes = spread(&self.schema, value, deadline, self.map().cpus());
+        let bytes = |value: &Datum| spread(&self.schema, value, deadline, self.map().cpus());
+        let bytes = bytes(value).or_else(|_| bytes(&value.clone().as_of_type(&self.schema.value)));
         bytes.map_err(|problem| self.unfit("value", problem))
     }
 

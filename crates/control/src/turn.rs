@@ -13,7 +13,7 @@ use crate::timers::Timers;
 use mlua::{Function, Lua, MultiValue};
 use moonhook_install::Program;
 use moonhook_ir::Module;
-use moonhook_load::{CallError, Loaded, Request, Signal, capture_print, captured_print};
+use moonhook_load::{CallError, CallLimit, Loaded, Request, Signal, capture_print, captured_print};
 use moonhook_schema::Datum;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 pub struct Options {
     /// How long one function may run, in time on a processor.
     pub time_limit: Duration,
+    /// How many instructions a function may execute that a packet waits for.
+    pub packet_steps: u64,
     /// How many functions have begun: who watches from another thread sees by it that one goes on and on.
     pub begun: Arc<AtomicU64>,
     /// The network namespace whose interfaces frames are sent by (`None`: the caller's).
@@ -35,9 +37,15 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Ten seconds.
+    /// Ten seconds, and a packet's 100,000 instructions.
     fn default() -> Self {
-        Options { time_limit: Duration::from_secs(10), begun: Arc::default(), netns: None, sweeps: true }
+        Options {
+            time_limit: Duration::from_secs(10),
+            packet_steps: 100_000,
+            begun: Arc::default(),
+            netns: None,
+            sweeps: true,
+        }
     }
 }
 
@@ -256,12 +264,30 @@ impl Control {
         &self.loaded.lua
     }
 
-    /// Calls a function within the limits; gives the lines that it printed too. Meanwhile the variables of the handlers are
+    /// Calls a function within the limit of time; gives the lines that it printed too. Meanwhile the variables of the handlers are
     /// those of the Lua state.
     pub fn limited(
         &self,
         function: &Function,
         arguments: MultiValue,
+    ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
+        self.call_within(function, arguments, CallLimit::Time(self.options.time_limit))
+    }
+
+    /// The same for a function that a packet waits for, within the limit of steps.
+    pub fn limited_for_packet(
+        &self,
+        function: &Function,
+        arguments: MultiValue,
+    ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
+        self.call_within(function, arguments, CallLimit::Steps(self.options.packet_steps))
+    }
+
+    fn call_within(
+        &self,
+        function: &Function,
+        arguments: MultiValue,
+        limit: CallLimit,
     ) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>) {
         let failed = |message| CallError { message, traceback: Vec::new() };
         self.options.begun.fetch_add(1, Ordering::Relaxed);
@@ -271,7 +297,7 @@ impl Control {
         };
         // Where there is no memory for an empty table, what is printed goes to standard output.
         let capturing = capture_print(&self.loaded.lua).is_ok();
-        let result = self.loaded.call(function, arguments, Some(self.options.time_limit));
+        let result = self.loaded.call(function, arguments, Some(limit));
         let printed =
             if capturing { captured_print(&self.loaded.lua).unwrap_or_default() } else { Vec::new() };
         let published = self.bound.variables.publish(&self.loaded.lua, &fetched);

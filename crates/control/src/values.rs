@@ -13,6 +13,8 @@ pub(crate) fn merged(schema: &Schema, bytes: &[u8], now: u64) -> Option<Datum> {
 
 fn add(sum: Datum, value: Datum) -> Datum {
     match (sum, value) {
+        // On the first CPUs nothing was assigned.
+        (Datum::Nil, value) => value,
         (Datum::Integer(a), Datum::Integer(b)) => Datum::Integer(a.wrapping_add(b)),
         (Datum::Record(mut fields), Datum::Record(more)) => {
             for (name, value) in more {

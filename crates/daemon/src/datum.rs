@@ -1,7 +1,7 @@
 //! Values of shared tables as people and programs write them: JSON, words of a command line, fields of CSV.
 //!
-//! JSON has numbers, booleans, strings, objects for records, null for nil; a string that is not UTF-8 is an array of its
-//! bytes. A word is an integer, `true`, `false`, `nil`, JSON in quotes, brackets or braces, or else the string that it is.
+//! JSON has numbers (floats have a point or an exponent), booleans, strings, objects for records, null for nil; a string that is not UTF-8 is an array of its
+//! bytes. A word is a number, `true`, `false`, `nil`, JSON in quotes, brackets or braces, or else the string that it is.
 
 use moonhook_schema::Datum;
 use serde_json::{Map, Value};
@@ -24,6 +24,11 @@ pub fn to_json(datum: &Datum) -> Value {
         Datum::Nil => Value::Null,
         Datum::Boolean(boolean) => (*boolean).into(),
         Datum::Integer(integer) => (*integer).into(),
+        // JSON has no infinities: these are texts.
+        Datum::Float(bits) => match f64::from_bits(*bits) {
+            float if float.is_finite() => float.into(),
+            _ => String::from_utf8_lossy(&datum.line()).into(),
+        },
         Datum::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => text.into(),
             Err(_) => bytes.iter().copied().collect(),
@@ -37,14 +42,17 @@ pub fn to_json(datum: &Datum) -> Value {
 /// The value that JSON stands for.
 ///
 /// # Errors
-/// Numbers that are no 64-bit integers, arrays that are not of bytes.
+/// Numbers that are neither 64-bit integers nor floats, arrays that are not of bytes.
 pub fn from_json(json: &Value) -> Result<Datum, NoDatum> {
     Ok(match json {
         Value::Null => Datum::Nil,
         Value::Bool(boolean) => Datum::Boolean(*boolean),
         Value::Number(number) => {
             let problem = || no_datum(json, "numbers are integers of 64 bits");
-            Datum::Integer(number.as_i64().ok_or_else(problem)?)
+            match number.as_f64().filter(|_| number.is_f64()) {
+                Some(float) => Datum::Float(float.to_bits()),
+                None => Datum::Integer(number.as_i64().ok_or_else(problem)?),
+            }
         }
         Value::String(text) => Datum::Text(text.clone().into_bytes()),
         Value::Array(bytes) => {
@@ -68,8 +76,10 @@ pub fn from_json(json: &Value) -> Result<Datum, NoDatum> {
 /// What begins like JSON and is none, or is no value.
 pub fn word(text: &str) -> Result<Value, NoDatum> {
     let integer = text.parse::<i64>().ok();
+    let float = float(text);
     let json = match text {
         _ if integer.is_some() => integer.into(),
+        _ if float.is_some() => float.into(),
         "true" => true.into(),
         "false" => false.into(),
         "nil" => Value::Null,
@@ -81,12 +91,24 @@ pub fn word(text: &str) -> Result<Value, NoDatum> {
     from_json(&json).map(|_| json)
 }
 
+/// The float that a word is: digits with a point or an exponent, as JSON has them.
+fn float(text: &str) -> Option<f64> {
+    let is_number =
+        text.contains(['.', 'e', 'E']) && text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    let number = serde_json::from_str::<serde_json::Number>(text).ok().filter(|_| is_number);
+    number.and_then(|number| number.as_f64())
+}
+
 /// A value as a person reads it: strings bare, unless they would be read as something else. No character of it is a command to a terminal,
 /// whatever packets have put into the value; [`word`] reads it all the same.
 pub fn shown(json: &Value) -> String {
     let is_plain = |text: &str| !text.contains(|c: char| c.is_whitespace() || c.is_control());
     match json {
         Value::Null => "nil".to_string(),
+        Value::Number(number) if number.is_f64() => {
+            let bits = number.as_f64().unwrap_or_default().to_bits();
+            String::from_utf8_lossy(&Datum::Float(bits).line()).into_owned()
+        }
         Value::String(text) if word(text).as_ref() == Ok(json) && is_plain(text) => text.clone(),
         other => json_text(other),
     }
@@ -114,6 +136,10 @@ mod tests {
     fn words_are_what_they_look_like() {
         for (text, json) in [
             ("42", json!(42)),
+            ("1.5", json!(1.5)),
+            ("-2e300", json!(-2e300)),
+            ("1.", json!("1.")),
+            ("1.2.3", json!("1.2.3")),
             ("-1", json!(-1)),
             ("true", json!(true)),
             ("nil", json!(null)),
@@ -128,7 +154,7 @@ mod tests {
         ] {
             assert_eq!(word(text).unwrap(), json, "{text}");
         }
-        for text in ["\"x", "{1}", "[256]", "[\"a\"]", "{\"a\": 1.5}"] {
+        for text in ["\"x", "{1}", "[256]", "[\"a\"]", "{\"a\": 9223372036854775808}"] {
             assert!(word(text).is_err(), "{text}");
         }
     }
@@ -156,6 +182,11 @@ mod tests {
             Datum::Nil,
             Datum::Boolean(true),
             Datum::Integer(i64::MAX),
+            Datum::Float(0.1f64.to_bits()),
+            Datum::Float((-3.0f64).to_bits()),
+            Datum::Float(1e300f64.to_bits()),
+            Datum::Float(5e-324f64.to_bits()),
+            Datum::Text(b"1.5".to_vec()),
             Datum::Text(b"gr\xc3\xbcn\0".to_vec()),
             Datum::Text(b"\xff\x00".to_vec()),
             Datum::Text(b"7".to_vec()),

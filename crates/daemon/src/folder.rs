@@ -80,6 +80,13 @@ impl RuntimeFolder {
         matches!(Flock::lock(file, FlockArg::LockSharedNonblock), Err((_, Errno::EWOULDBLOCK)))
     }
 
+    /// The process that has the name, also one that does not listen yet, or any more.
+    pub fn owner(&self, name: &Name) -> Option<u32> {
+        let mut file = File::open(self.lock(name)).ok()?;
+        let process = pid_in(&mut file)?;
+        self.is_claimed(name).then_some(process)
+    }
+
     fn lock(&self, name: &Name) -> PathBuf {
         self.path.join(format!("{name}.lock"))
     }
@@ -211,11 +218,13 @@ mod tests {
             other => panic!("{other}"),
         }
         assert!(folder.is_claimed(&name) && !folder.is_claimed(&"other".parse().unwrap()));
+        assert_eq!(folder.owner(&name), Some(std::process::id()));
+        assert_eq!(folder.owner(&"other".parse().unwrap()), None);
         let second = folder.claim_unique(&name).unwrap();
         assert_eq!(second.name().as_str(), "a-2");
         drop(first);
         std::fs::write(folder.path().join("a.lock"), "7\n").unwrap();
-        assert!(!folder.is_claimed(&name), "who had the name has ended");
+        assert!(!folder.is_claimed(&name) && folder.owner(&name).is_none(), "who had the name has ended");
         assert_eq!(folder.claim_unique(&name).unwrap().name().as_str(), "a");
         drop(second);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

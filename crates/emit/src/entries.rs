@@ -1,7 +1,7 @@
 //! BTF types of the keys and values of tables, laid out as `moonhook_schema` says: what `bpftool map dump` prints entries by.
 
 use crate::btf::{Btf, Member, TypeId};
-use moonhook_schema::{Field, Schema, Type};
+use moonhook_schema::{Field, Schema, Type, mixed};
 
 /// The types of a table's keys and values, which have the sizes that the schema says.
 pub fn types(schema: &Schema, btf: &mut Btf) -> (TypeId, TypeId) {
@@ -25,7 +25,8 @@ fn key(ty: &Type, btf: &mut Btf) -> TypeId {
 fn of(ty: &Type, btf: &mut Btf) -> TypeId {
     match ty {
         Type::Integer => btf.i64(),
-        Type::Boolean | Type::Ipv4 | Type::Mac => btf.u64(),
+        // bpftool prints no floats of BTF: the bits.
+        Type::Boolean | Type::Float | Type::Ipv4 | Type::Mac => btf.u64(),
         Type::Text { .. } => {
             let (length, bytes) = (btf.u32(), btf.array(btf.char(), ty.size() as u32 - 4));
             structure(btf, ty.size(), &[("length", length, 0), ("bytes", bytes, 4)])
@@ -41,6 +42,14 @@ fn of(ty: &Type, btf: &mut Btf) -> TypeId {
         Type::Prefix6 => {
             let (length, address) = (btf.u32(), btf.array(btf.byte(), 16));
             structure(btf, ty.size(), &[("length", length, 0), ("address", address, 4)])
+        }
+        Type::Mixed(mixed) => {
+            let word = btf.u64();
+            let mut members = vec![("kind", word, 0), ("word", word, mixed::WORD)];
+            if let Some(capacity) = mixed.text {
+                members.push(("string", of(&Type::Text { capacity }, btf), mixed::STRING));
+            }
+            structure(btf, ty.size(), &members)
         }
         Type::Record(fields) => record(fields, 8, ty.size(), (of, Type::size), btf),
     }

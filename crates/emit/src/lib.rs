@@ -6,6 +6,7 @@
 //! the running kernel. Knows nothing of Lua; does not optimise beyond the choice of instructions, but for what is left over where
 //! functions of other compilers take the places of their calls ([`cleanup`]).
 
+mod alike;
 mod allocate;
 mod arguments;
 mod assemble;
@@ -218,6 +219,9 @@ fn compile_with(
     dead_spills::clear(&mut blocks, slots.spill(0));
     arguments::set_untaken(module, &mut blocks);
     clobbered::refill(function.params.len(), &mut blocks);
+    if function.alike {
+        alike::make(module, &mut blocks);
+    }
     let words = jumps::join(&blocks);
     check_size(&function.name, words.len())?;
     Ok(Code { words, offset: 0, stack, parts: slots.parts() })

@@ -47,7 +47,8 @@ pub fn compile(snapshot: &Snapshot, settings: &Settings) -> Result<Compiled, Eng
 /// Maps that exist already, by the names of those whose place they take.
 pub type Maps<'a> = Vec<(String, BorrowedFd<'a>)>;
 
-/// Compiles, and loads into the kernel with the maps that `maps` has for a module: each form has its own.
+/// Compiles, and loads into the kernel with the maps that `maps` has for a module: each form has its own. Of scripts that have nothing for the kernel nothing is loaded,
+/// which takes no privilege.
 ///
 /// # Errors
 /// `Lower`, `Emit`, `Install`.
@@ -63,10 +64,21 @@ pub fn install<'a>(
         let patience = is_bounded.then_some(settings.patience);
         let options = LoadOptions { name: object_name(object)?, log, patience };
         let maps = maps(module);
+        let empty = (maps.is_empty() && has_nothing(snapshot, module))
+            .then(|| emit(&Module::default()))
+            .transpose()?;
+        let object = empty.as_ref().unwrap_or(object);
         let load = || moonhook_install::load_with_maps(&object.elf, &options, &maps);
         let loaded = timed(timings.kernel_load.get_or_insert_default(), load);
         loaded.map_err(|error| of_objects::blamed(placed(error, module), (snapshot, module), attempt))
     })
+}
+
+/// Whether all that scripts do is done in processes: their program would run nowhere, and nobody looks into its maps.
+fn has_nothing(snapshot: &Snapshot, module: &Module) -> bool {
+    let has_maps =
+        [module.tables.len(), module.fillings.len(), module.object_maps.len(), snapshot.flows.len()];
+    snapshot.handlers.is_empty() && has_maps == [0; 4]
 }
 
 /// Makes the first of the script's forms that all stages and `accept` take, and says why it is not the one before.

@@ -22,6 +22,7 @@ mod settings;
 mod sockets;
 mod stages;
 pub mod tables;
+mod trial;
 
 pub use error::EngineError;
 pub use fallback::{Compiled, Maps, compile, install};
@@ -36,3 +37,4 @@ pub use reason::{Choice, Reason};
 pub use running::RunningKernel;
 pub use settings::{BUDGET, MEMORY, PATIENCE, Settings, possible_cpus};
 pub use stages::{Attempt, Entry, Timings, emit, entries, lower, object_name, rewrite, timed};
+pub use trial::Trial;

@@ -52,7 +52,7 @@ pub struct Program {
     warnings: String,
 }
 
-/// Loads `elf` into the kernel.
+/// Loads `elf` into the kernel. Of an object without programs and maps nothing is loaded, which takes no privilege.
 ///
 /// # Errors
 /// `MalformedObject`; `Privilege` or `BpfRefused`; `Rejected` with the verifier's whole log; `KernelTooOld` where a
@@ -94,6 +94,9 @@ fn attempt(
     let mut opened = opened.map_err(|error| InstallError::MalformedObject {
         message: fatal_message(&said).unwrap_or_else(|| error.to_string()),
     })?;
+    if opened.progs().next().is_none() && opened.maps().next().is_none() {
+        return Ok(empty(opened, said));
+    }
     let logs = request_logs(&mut opened, options.log);
     let given: Vec<_> = maps.iter().map(|(name, _)| name.as_str()).collect();
     let arena = arena::reserve(&mut opened, &given)?;
@@ -119,6 +122,13 @@ fn attempt(
         reuse::show(&program, at)?;
     }
     Ok(program)
+}
+
+/// The program of an object that has nothing for the kernel: libbpf would try whether it may load programs at all.
+fn empty(opened: OpenObject, warnings: String) -> Program {
+    // SAFETY: `take_ptr` gives up the opened object, which the `Object` owns from here on; there is nothing in it that would have to be loaded.
+    let object = unsafe { Object::from_ptr(opened.take_ptr()) };
+    Program { presence: Presence::of(None), object, arena: None, logs: Vec::new(), warnings }
 }
 
 /// As `OpenObject::load`, but keeps the errno.

@@ -268,16 +268,19 @@ pub(crate) struct RawRun {
 /// it starts (the first one), counted from the first byte that comes back.
 pub(crate) type XdpContext = [u32; 6];
 
+/// The first word of what netfilter's programs are given beside a packet (`struct nf_hook_state`, include/linux/netfilter.h): the point's number, and the family's, a byte each.
+pub(crate) type NetfilterContext = [u32; 1];
+
 /// `BPF_PROG_TEST_RUN` of `program` on `frame`, `repeat` times; what comes back goes to `output`, and to the context, if there is one.
 pub(crate) fn test_run(
     program: BorrowedFd<'_>,
     frame: &[u8],
     output: &mut [u8],
     repeat: u32,
-    context: Option<&mut XdpContext>,
+    context: Option<&mut [u32]>,
 ) -> Result<RawRun, Errno> {
     let (context, context_size) = match context {
-        Some(context) => (context.as_mut_ptr(), size_of::<XdpContext>() as u32),
+        Some(context) => (context.as_mut_ptr(), size_of_val(context) as u32),
         None => (std::ptr::null_mut(), 0),
     };
     let mut options = bpf::bpf_test_run_opts {

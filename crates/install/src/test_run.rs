@@ -64,6 +64,30 @@ impl Program {
     /// `FrameLength` outside of [`FRAME_MIN`]`..=`[`frame_max`]; `NoSuchItem`; `TestRunRefused` for what else the
     /// kernel refuses, such as a program type that cannot be run so.
     pub fn test_run(&self, program: &str, frame: &[u8], repeat: u32) -> Result<TestRun, InstallError> {
+        self.run(program, frame, repeat, None)
+    }
+
+    /// Runs a program of netfilter on a packet that has come to that point of that family, by the numbers that the kernel has for them (`enum nf_inet_hooks`,
+    /// `NFPROTO_IPV4`), by the loopback interface; its frame has an Ethernet header. At `LOCAL_OUT` it is as [`Program::test_run`] has it.
+    ///
+    /// # Errors
+    /// As of [`Program::test_run`].
+    pub fn test_run_at(
+        &self,
+        program: &str,
+        frame: &[u8],
+        (point, family): (u8, u8),
+    ) -> Result<TestRun, InstallError> {
+        self.run(program, frame, 1, Some([u32::from_ne_bytes([point, family, 0, 0])]))
+    }
+
+    fn run(
+        &self,
+        program: &str,
+        frame: &[u8],
+        repeat: u32,
+        mut state: Option<sys::NetfilterContext>,
+    ) -> Result<TestRun, InstallError> {
         let fd = self.program_fd(program)?;
         let hook = hook_of(fd);
         // Netfilter's programs are given the packet as it is, and it does not come back (`bpf_prog_test_run_nf`): they cannot change it.
@@ -92,10 +116,13 @@ impl Program {
             _ => InstallError::TestRunRefused { program: program.to_string(), errno },
         };
         // At XDP what comes back begins with what the program has put in front of the frame, and the context says how much that is.
-        let mut context = [0, frame.len() as u32, 0, 0, 0, 0];
+        let mut context: sys::XdpContext = [0, frame.len() as u32, 0, 0, 0, 0];
         let is_xdp = hook == Some(&XDP);
-        let run =
-            sys::test_run(fd, frame, &mut data, repeat, is_xdp.then_some(&mut context)).map_err(refused)?;
+        let given = match is_xdp {
+            true => Some(context.as_mut_slice()),
+            false => state.as_mut().map(sys::NetfilterContext::as_mut_slice),
+        };
+        let run = sys::test_run(fd, frame, &mut data, repeat, given).map_err(refused)?;
         let before = if is_xdp { context[0] as usize } else { before };
         data.truncate(run.length);
         data.drain(..before.min(data.len()));

@@ -68,6 +68,8 @@ pub struct Function {
     pub slots: Vec<u32>,
     /// What it writes is of use only to who has its result: a call whose result nobody needs can be left out.
     pub for_result: bool,
+    /// It has many short ways round long ones, in loops: where they meet they are to leave the same in machine registers.
+    pub alike: bool,
     /// The code, where another compiler has made it: then the only block is empty.
     pub given: Option<Given>,
     /// How programs in C call it: then the object has it as a function, whatever its kind is.
@@ -118,6 +120,7 @@ impl Function {
             blocks: vec![BlockData::default()],
             value_count: params,
             for_result: false,
+            alike: false,
             slots: Vec::new(),
             given: None,
             prototype: None,

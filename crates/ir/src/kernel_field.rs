@@ -99,6 +99,10 @@ pub static SKB_TIME: KernelField = number("sk_buff", "tstamp", Size::B8);
 pub static SKB_QUEUE: KernelField = number("sk_buff", "queue_mapping", Size::B2);
 pub static STATE_IN: KernelField = address("nf_hook_state", "in");
 pub static STATE_OUT: KernelField = address("nf_hook_state", "out");
+pub static SKB_DEVICE: KernelField = address("sk_buff", "dev");
+pub static SKB_HEAD: KernelField = address("sk_buff", "head");
+pub static SKB_DATA: KernelField = address("sk_buff", "data");
+pub static SKB_LINK: KernelField = number("sk_buff", "mac_header", Size::B2);
 pub static DEVICE_NUMBER: KernelField = number("net_device", "ifindex", Size::B4);
 
 pub static SKB_CONNECTION: KernelField = number("sk_buff", "_nfct", Size::B8);
@@ -115,7 +119,11 @@ pub static ELEMENT_KEY: KernelField = KernelField {
 };
 pub static LINKED_FROM: KernelField = address("hlist_nulls_node", "pprev");
 
-static FIELDS: [&KernelField; 13] = [
+static FIELDS: [&KernelField; 17] = [
+    &SKB_DEVICE,
+    &SKB_HEAD,
+    &SKB_DATA,
+    &SKB_LINK,
     &SKB_MARK,
     &SKB_PRIORITY,
     &SKB_HASH,

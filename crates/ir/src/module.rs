@@ -340,6 +340,8 @@ pub enum ArgumentKind {
     /// argument that is its value. A field whose value is nil is not there. Where the record has no room for all fields it
     /// ends behind some name or value.
     Record = 8,
+    /// `u64`, the bits of an IEEE 754 double; text: what `tostring` makes of it (manual § 3.4.3).
+    Float = 10,
     /// Nothing: an entry of a shared table; text: `table: entry`, where real Lua has an address (manual § 6.2, `tostring`).
     Entry = 9,
 }

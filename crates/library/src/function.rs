@@ -36,6 +36,9 @@ pub enum Gives {
     /// A string that it makes.
     Text,
     Integer,
+    Float,
+    /// A float where an argument is one, else an integer.
+    Number,
     Boolean,
     /// A string that it makes, or something else.
     Mixed,
@@ -201,7 +204,7 @@ impl Gives {
     fn kind(self) -> Option<Kind> {
         match self {
             Gives::Text => Some(Kind::Text),
-            Gives::Integer => Some(Kind::Integer),
+            Gives::Integer | Gives::Number => Some(Kind::Integer),
             Gives::Boolean => Some(Kind::Boolean),
             Gives::Mixed | Gives::Iterator(_) => Some(Kind::Mixed),
             Gives::Nothing => None,

@@ -1,17 +1,21 @@
 //! Every function that scripts can call, as data: a function is a row in the file of its library, and a library is a file and an entry of
 //! [`LIBRARIES`].
 //!
-//! What several implementations of a function have in common besides, is here as well: classes of characters, conversions of formats.
+//! What several implementations of a function have in common besides, is here as well: classes of characters, conversions of formats, texts of floats.
 //!
 //! The row says what a function is called, what it gives and who has an implementation. Whoever has one finds it by the canonical
 //! name, and has a test that it implements exactly the rows that say so.
 
 pub mod class;
+mod computing;
 pub mod conversion;
+mod float_text;
 mod function;
 pub mod own;
 pub mod standard;
 
+pub use computing::{CLASS, COMPUTING, NET, STRUCT};
+pub use float_text::float_text;
 pub use function::{Callback, Function, General, Gives, Kind, With};
 
 /// A table of functions, or functions that are found in the same way.
@@ -117,7 +121,7 @@ pub fn find_called(name: &str) -> Option<&'static Function> {
         &own::kept::KEEP,
         &own::kept::KEPT,
     ]);
-    let iterators = iterators.chain(&own::data::OF_OBJECTS);
+    let iterators = iterators.chain(&own::data::OF_OBJECTS).chain(&own::copies::FUNCTIONS);
     find(name).or_else(|| iterators.into_iter().find(|function| function.name == name))
 }
 
@@ -138,7 +142,12 @@ pub fn methods_of(object: &str) -> Option<&'static Library> {
 
 /// The function that a string, a packet or a header has as this method.
 pub fn method(name: &str) -> Option<&'static Function> {
-    METHODS.into_iter().find_map(|library| library.function(name))
+    methods(name).next()
+}
+
+/// The functions that strings, packets or headers have as this method.
+pub fn methods(name: &str) -> impl Iterator<Item = &'static Function> + use<'_> {
+    METHODS.into_iter().filter_map(move |library| library.function(name))
 }
 
 /// Whether a function with that key is in some library, of which this holds.

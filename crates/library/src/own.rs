@@ -3,6 +3,7 @@
 pub mod bpf;
 pub mod byteorder;
 mod cgroup;
+pub mod copies;
 pub mod data;
 pub mod dns;
 pub mod eclat;

@@ -22,17 +22,38 @@ pub struct CallError {
     pub traceback: Vec<String>,
 }
 
+/// What a call may use.
+#[derive(Clone, Copy, Debug)]
+pub enum CallLimit {
+    /// So much processor time, and twice as long where it has to share a processor.
+    Time(Duration),
+    /// So many instructions, by which library functions are measured, too.
+    Steps(u64),
+}
+
+impl CallLimit {
+    /// What a function is told of that has used all of it.
+    fn problem(self) -> String {
+        match self {
+            CallLimit::Time(time) => {
+                format!("the function was stopped: it ran for more than {} seconds", time.as_secs_f64())
+            }
+            CallLimit::Steps(_) => "step budget exhausted".to_string(),
+        }
+    }
+}
+
 impl Loaded {
-    /// Calls `function`, which may take that much processor time, and twice as long where it has to share a processor; `None`: any time.
+    /// Calls `function`, within a limit if there is one.
     ///
     /// # Errors
-    /// The function raised an error, yielded, or was stopped because its time or the state's memory was used up. The state stays
+    /// The function raised an error, yielded, or was stopped because it or the state's memory was at its limit. The state stays
     /// usable.
     pub fn call(
         &self,
         function: &Function,
         arguments: MultiValue,
-        limit: Option<Duration>,
+        limit: Option<CallLimit>,
     ) -> Result<MultiValue, CallError> {
         self.attempt(function, arguments, limit).unwrap_or_else(|error| Err(bare(error.to_string())))
     }
@@ -41,17 +62,20 @@ impl Loaded {
         &self,
         function: &Function,
         arguments: MultiValue,
-        limit: Option<Duration>,
+        limit: Option<CallLimit>,
     ) -> mlua::Result<Result<MultiValue, CallError>> {
         let resume: Function = self.lua.globals().get::<Table>("coroutine")?.get("resume")?;
         let thread = self.lua.create_thread(function.clone())?;
         self.meter.watch(&thread);
-        let deadline = limit.and_then(Deadline::after);
-        self.meter.limit_time(deadline);
+        match limit {
+            Some(CallLimit::Steps(steps)) => self.meter.limit_steps(steps),
+            Some(CallLimit::Time(time)) => self.meter.limit_time(Deadline::after(time)),
+            None => self.meter.limit_time(None),
+        }
         let mut all = arguments;
         all.push_front(Value::Thread(thread.clone()));
         let outcome = resume.call::<MultiValue>(all);
-        // What describes an error has its time from the same limit.
+        // What describes an error has what it takes from the same limit.
         let problem = match &outcome {
             Ok(results) if results.front() == Some(&Value::Boolean(true)) => None,
             Ok(results) => Some(self.described(results.get(1).unwrap_or(&Value::Nil))),
@@ -62,10 +86,7 @@ impl Loaded {
         // Undoes what the limit does to stop a function that catches errors.
         self.lua.set_memory_limit(self.memory_limit)?;
         let problem = match (problem, outcome) {
-            _ if exhausted => {
-                let seconds = limit.unwrap_or_default().as_secs_f64();
-                format!("the function was stopped: it ran for more than {seconds} seconds")
-            }
+            _ if exhausted => limit.map(CallLimit::problem).unwrap_or_default(),
             (Some(problem), _) => problem,
             (None, Ok(mut results)) if thread.status() != ThreadStatus::Resumable => {
                 results.pop_front();

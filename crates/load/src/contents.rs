@@ -73,6 +73,7 @@ fn value(lua: &Lua, datum: &Datum) -> mlua::Result<Value> {
         Datum::Nil => Value::Nil,
         Datum::Boolean(boolean) => Value::Boolean(*boolean),
         Datum::Integer(integer) => Value::Integer(*integer),
+        Datum::Float(bits) => Value::Number(f64::from_bits(*bits)),
         Datum::Text(bytes) => Value::String(lua.create_string(bytes)?),
         Datum::Record(fields) => {
             let record = lua.create_table_with_capacity(0, fields.len())?;

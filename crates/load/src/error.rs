@@ -188,6 +188,9 @@ impl LoadError {
             LoadError::Module(failure) if control::is_for_processes(&failure.message) => {
                 "that is a module of Lunatik's for processes: run the script with `--root DIR --control`".into()
             }
+            LoadError::Module(failure) if control::is_of_lunatik(&failure.message) => {
+                "that is a module of Lunatik's: run the script with `--root DIR`".into()
+            }
             LoadError::Module(_) => {
                 "modules are found in the script's folder (`a.b` is a/b.lua or a/b/init.lua) and in Moonhook's library"
                     .into()

@@ -2,6 +2,7 @@
 
 use moonhook_btf::{Event, Types};
 use moonhook_hook::Hook;
+use moonhook_snapshot::Snapshot;
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,6 +24,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     fn seconds_ahead(&self) -> i64 {
         0
     }
+}
+
+/// Who tries whether the kernel takes a program.
+pub trait Trial: fmt::Debug + Send + Sync {
+    /// Why no program can be made of the snapshot's handlers which it takes, in one line; `None` where there is one, or it cannot be said.
+    fn refusal(&self, snapshot: &Snapshot) -> Option<String>;
 }
 
 /// Why something of the kernel is not known.

@@ -53,19 +53,19 @@ use mlua::{Function, Lua, Table};
 use moonhook_hook::{Hook, XDP, can_queue};
 use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
 
-pub use crate::call::CallError;
+pub use crate::call::{CallError, CallLimit};
 pub use crate::clock::{Moment, set_time, time};
 pub use crate::contents::Content;
-pub use crate::control::ControlModules;
+pub use crate::control::{ControlModules, Decided};
 pub use crate::error::{Failure, LoadError, Refused};
 pub use crate::flows::{Changed, FlowFunction, FlowOwner, FlowText, Flows, Given};
 pub use crate::freeze::Base;
 pub use crate::functions::{OVER, raising, userdata_name};
-pub use crate::kernel::{Kernel, Untold};
+pub use crate::kernel::{Kernel, Trial, Untold};
 pub use crate::library::is_reserved as is_reserved_in_c;
 pub use crate::living::{ForHandlers, Living};
 pub use crate::lunatik::{
-    At, EMPTY_TEXTS_OUTSIDE, MovedPlace, Need, Queued, QueuedPlace, put_empty_texts_outside,
+    At, EMPTY_TEXTS_OUTSIDE, ForwardingPlace, MovedPlace, Need, Queued, QueuedPlace, put_empty_texts_outside,
 };
 pub use crate::modules::bpf::CALL_OBJECT;
 pub use crate::modules::constants::fill as constants;
@@ -80,6 +80,7 @@ pub use crate::packet_time::set_hook;
 pub use crate::print::{capture_print, captured_print};
 pub use crate::registry::{Port, Proxied, ReadProxy, Request, Requests, Send, Signal};
 pub use crate::upvalues::Upvalue;
+pub use moonhook_library::own::copies::SENT as FORWARDED;
 pub use moonhook_snapshot::dump;
 
 use crate::files::Files;
@@ -115,6 +116,8 @@ pub struct Options {
     pub library: Option<String>,
     /// Who knows the kernel that the scripts are for.
     pub kernel: Arc<dyn Kernel>,
+    /// Who tries whether the kernel takes programs whose handlers may run in this process as well; without, it is taken to.
+    pub trial: Option<Arc<dyn Trial>>,
     /// Who has the programs that chains call.
     pub packages: Arc<dyn Packages>,
     /// Names, and what stands in their places in scripts of eCLAT.
@@ -156,6 +159,7 @@ impl Default for Options {
             hook: None,
             library: None,
             kernel: Arc::new(kernel::NoKernel),
+            trial: None,
             packages: Arc::new(packages::NoPackages),
             defines: Vec::new(),
             interfaces: Vec::new(),
@@ -174,6 +178,8 @@ pub struct Loaded {
     pub queued: Vec<Queued>,
     /// Places of netfilter whose handlers are among the snapshot's, at tc.
     pub moved: Vec<MovedPlace>,
+    /// Places of netfilter whose handlers forward copies of packets, and are among the snapshot's.
+    pub forwarding: Vec<ForwardingPlace>,
     /// Every file that was read: scripts, modules, lists.
     pub files: Vec<PathBuf>,
     /// The scripts, in order.
@@ -197,6 +203,7 @@ pub struct Loaded {
 }
 
 /// A script and its surroundings.
+#[derive(Clone)]
 pub struct Script {
     pub path: PathBuf,
     /// Its global variables.
@@ -251,14 +258,33 @@ pub fn load_with_contents(
     contents: &[Content],
 ) -> Result<Loaded, LoadError> {
     let lua = sandbox::new_state().map_err(state_error)?;
-    if options.prints_to_stderr {
-        print::print_to_stderr(&lua).map_err(state_error)?;
+    let loaded = load_into(&lua, scripts, options, contents);
+    if let (Err(_), Some(control)) = (&loaded, &options.control) {
+        // Its finalizers have a time, not what its limits have left.
+        Meter::new(&lua, u64::MAX).map_err(state_error)?;
+        control.finish(&lua, Duration::ZERO);
     }
-    let meter = Meter::new(&lua, options.instruction_limit).map_err(state_error)?;
+    loaded
+}
+
+fn load_into(
+    lua: &Lua,
+    scripts: &[PathBuf],
+    options: &Options,
+    contents: &[Content],
+) -> Result<Loaded, LoadError> {
+    if options.prints_to_stderr {
+        print::print_to_stderr(lua).map_err(state_error)?;
+    }
+    let meter = Meter::new(lua, options.instruction_limit).map_err(state_error)?;
     let steppers = lua.create_table().map_err(state_error)?;
+    if let Some(control) = &options.control {
+        let finalizers = control.finalizers(lua).and_then(|set| lua.globals().set("finalizers", set));
+        finalizers.map_err(state_error)?;
+    }
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let files = Rc::new(Files::default());
-    let runner = Runner { lua: &lua, meter: &meter, files: &files, options };
+    let runner = Runner { lua, meter: &meter, files: &files, options };
     let mut registry = Registry::new(options.hook.unwrap_or(&XDP), options);
     let mut names = Names::default();
     let mut ran = Vec::new();
@@ -291,14 +317,8 @@ pub fn load_with_contents(
             file.map(|source| source.text().to_string()).or_else(of_others)
         };
         let script = shown.join(" ");
-        let mut known = freeze::freeze(
-            &lua,
-            script,
-            registered,
-            (&names, &registry.declared),
-            &registry.flows,
-            &text_of,
-        )?;
+        let mut known =
+            freeze::freeze(lua, script, registered, (&names, &registry.declared), &registry.flows, &text_of)?;
         let snapshot = &mut known.snapshot;
         let scripts: Vec<_> =
             ran.iter().map(|script| (script.path.as_path(), script.handlers.clone())).collect();
@@ -314,13 +334,30 @@ pub fn load_with_contents(
         snapshot.contents.extend(registry.object_maps.contents());
         Ok(known)
     };
-    let (mut queued, mut moved) = (Vec::new(), Vec::new());
+    let (mut queued, mut moved, mut forwarding) = (Vec::new(), Vec::new(), Vec::new());
+    let mut warnings = Vec::new();
     if registry.lunatik.is_some() && registered.iter().any(|registration| can_queue(registration.point.hook))
     {
         let snapshot = freeze(&registered, &ran)?.snapshot;
+        warnings = lunatik::unknown_layers(&snapshot);
         match options.at {
             Some(At::Tcx) => moved = lunatik::move_to_tc(&snapshot, &mut registered, &mut ran)?,
-            at => queued = lunatik::take_queued(&snapshot, at, &mut registered, &mut ran)?,
+            at => {
+                let mut plan = lunatik::Plan::of(&snapshot, at, true)?;
+                let refusal = match &options.trial {
+                    Some(trial) if at.is_none() && !plan.forwarding.is_empty() => {
+                        let (mut kept, mut scripts) = (registered.clone(), ran.clone());
+                        lunatik::take_queued(plan.clone(), &mut kept, &mut scripts);
+                        trial.refusal(&freeze(&kept, &scripts)?.snapshot)
+                    }
+                    _ => None,
+                };
+                if let Some(problem) = refusal {
+                    plan = lunatik::Plan::refused(&snapshot, at, &problem)?;
+                }
+                forwarding = plan.forwarding.clone();
+                queued = lunatik::take_queued(plan, &mut registered, &mut ran);
+            }
         }
     }
     if options.at == Some(At::Tcx) {
@@ -328,13 +365,14 @@ pub fn load_with_contents(
     }
     if !contents.is_empty() {
         let known = freeze(&registered, &ran)?;
-        contents::put(&lua, &known.snapshot, &known.by_number, contents, options.memory_limit)?;
+        contents::put(lua, &known.snapshot, &known.by_number, contents, options.memory_limit)?;
     }
     let mut known = freeze(&registered, &ran)?;
+    known.snapshot.warnings.extend(warnings);
     registry.declared.close();
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let handlers = registered.into_iter().map(|registration| registration.function).collect();
-    let (tables, cells) = known.tables_and_cells(&lua, !registry.flows.is_empty()).map_err(state_error)?;
+    let (tables, cells) = known.tables_and_cells(lua, !registry.flows.is_empty()).map_err(state_error)?;
     let (snapshot, base) = match registry.flows.is_empty() {
         true => (std::mem::take(&mut known.snapshot), None),
         false => (
@@ -344,10 +382,11 @@ pub fn load_with_contents(
     };
     Ok(Loaded {
         snapshot,
-        lua,
+        lua: lua.clone(),
         handlers,
         queued,
         moved,
+        forwarding,
         files: [files.read(), options.packages.files()].concat(),
         scripts: ran,
         requests: registry.requests,
@@ -381,15 +420,19 @@ fn run_script(
     let globals = sandbox::globals(runner.lua, folder, &roots, runner.files, registry, steppers, names)
         .map_err(|error| runner.setup_error(error))?;
     if let Some(control) = &options.control {
-        let opened = runner
-            .lua
-            .globals()
-            .set("finalizers", true)
-            .and_then(|()| control.open(runner.lua, &globals.table))
+        let opened = control
+            .open(runner.lua, &globals.table)
             .and_then(|()| print::keep_own(runner.lua, &globals.table));
         opened.map_err(|error| runner.setup_error(error))?;
     }
     let returned = runner.run(script, &globals.table).map_err(|error| told(error, registry))?;
+    let again = {
+        let mut all = registry.handlers.all.borrow_mut();
+        modules::netfilter::read_again(&mut all[registry.handlers.earlier..], &registry.flows)
+    };
+    again.map_err(|(problem, at)| {
+        LoadError::Runtime(Box::new(locate::locate(&problem, &runner.files.sources(), at)))
+    })?;
     if runner.options.library.is_some() {
         // Without a choice they are for the programs that the script's handlers are for.
         let attached = registry.handlers.all.borrow()[registry.handlers.earlier..]

@@ -203,6 +203,12 @@ impl Meter {
         unsafe { (*self.budget).exhausted }
     }
 
+    /// From now on all threads have so many instructions, and any time.
+    pub fn limit_steps(&self, steps: u64) {
+        // SAFETY: as in `is_exhausted`.
+        unsafe { self.budget.write(Budget::new(steps, None)) }
+    }
+
     /// From now on all threads have the time until `deadline`, if there is one, and any number of instructions.
     pub fn limit_time(&self, deadline: Option<Deadline>) {
         // SAFETY: as in `is_exhausted`.

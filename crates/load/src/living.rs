@@ -81,6 +81,7 @@ impl Living {
             handlers: Vec::new(),
             queued: Vec::new(),
             moved: Vec::new(),
+            forwarding: Vec::new(),
             files: Vec::new(),
             scripts: vec![script],
             requests: registry.requests.clone(),

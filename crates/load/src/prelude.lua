@@ -130,7 +130,7 @@ end
 
 -- Metatables ----------------------------------------------------------------------------------------------------
 
--- Finalizers run with hooks off, where the instruction limit does not reach. Scripts for processes, which have no limit, have them (`finalizers`).
+-- Finalizers run with hooks off, where the instruction limit does not reach. Scripts for processes have them, by a function that sees to that (`finalizers`).
 M["setmetatable"] = function(...)
   local t, meta = ...
   if type(t) ~= "table" then
@@ -143,7 +143,8 @@ M["setmetatable"] = function(...)
   if present ~= nil and rawget(present, "__metatable") ~= nil then
     error("cannot change a protected metatable", 2)
   end
-  if meta ~= nil and rawget(meta, "__gc") ~= nil and not lib.finalizers then
+  if meta ~= nil and rawget(meta, "__gc") ~= nil then
+    if lib.finalizers then return lib.finalizers(t, meta) end
     error("finalizers ('__gc') do not exist at load time", 2)
   end
   return setmetatable(t, meta)

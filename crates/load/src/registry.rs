@@ -23,6 +23,7 @@ use moonhook_schema::{Datum, Declaration};
 use moonhook_snapshot::Traced;
 
 /// A handler as `attach` got it.
+#[derive(Clone)]
 pub(crate) struct Registration {
     pub point: Point,
     pub function: Function,
@@ -30,17 +31,26 @@ pub(crate) struct Registration {
     pub written: Option<Function>,
     /// What makes handlers of functions of its script, which is written for Lunatik.
     pub maker: Option<Table>,
+    /// What such a script has given to `netfilter.register`.
+    pub given: Option<Given>,
+}
+
+/// A table whose field `hook` is the handler.
+#[derive(Clone)]
+pub(crate) struct Given {
+    pub table: Table,
+    /// Where it was given: the file, and the line.
+    pub at: Option<(String, u32)>,
 }
 
 impl Registration {
     pub fn new(point: Point, function: Function) -> Registration {
-        Registration { point, function, written: None, maker: None }
+        Registration { point, function, written: None, maker: None, given: None }
     }
 
     /// The same handler somewhere else.
     pub fn moved_to(&self, point: Point) -> Registration {
-        let (function, written, maker) = (self.function.clone(), self.written.clone(), self.maker.clone());
-        Registration { point, function, written, maker }
+        Registration { point, ..self.clone() }
     }
 }
 

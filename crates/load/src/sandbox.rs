@@ -105,7 +105,7 @@ pub(crate) fn globals(
     names.add_table("package.preload", package.get("preload")?);
     loaded.raw_set("package", package)?;
     if let Some(lunatik) = &registry.lunatik {
-        lunatik.begin(lua, &globals)?;
+        lunatik.begin(lua, (names, &registry.requests), &globals)?;
     }
     if let Some(string) = tables.get("string") {
         use_string_methods(lua, string)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use common::{load_handler, load_text, upvalue};
 use mlua::{Function, MultiValue, Value};
-use moonhook_load::{Loaded, Request};
+use moonhook_load::{CallLimit, Loaded, Request};
 use moonhook_schema::{Declaration, Type, WhenFull};
 use moonhook_snapshot::Value as Frozen;
 
@@ -54,7 +54,7 @@ fn bad_declarations_say_what_is_possible() {
         ("map('int')", "bad argument #1 to 'map' (table expected, got string)"),
         (
             "map{key = 'integer'}",
-            "map: there is no type 'integer' for key; there are \"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields",
+            "map: there is no type 'integer' for key; there are \"int\", \"float\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\", several of the first four as in \"int|string:N\", \"any\" or a table of named fields",
         ),
         (
             "map{value = {a = 'string'}}",
@@ -66,7 +66,7 @@ fn bad_declarations_say_what_is_possible() {
         ("map{value = {[0] = 'int'}}", "map: the places of a list, as value is one, are 1 to 64, not 0"),
         (
             "map{value = 7}",
-            "map: the type of value is \"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields, not a number value",
+            "map: the type of value is \"int\", \"float\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\", several of the first four as in \"int|string:N\", \"any\" or a table of named fields, not a number value",
         ),
         (
             "map{key = 'string:261'}",
@@ -97,23 +97,23 @@ fn bad_declarations_say_what_is_possible() {
         ),
         (
             "event('x', 1, {1})",
-            "bad argument #3 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
+            "bad argument #3 to 'event' (number, string, boolean, nil or record of those expected, got table)",
         ),
         (
             "event('x', {a = {b = print}})",
-            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
+            "bad argument #2 to 'event' (number, string, boolean, nil or record of those expected, got table)",
         ),
         (
             "local t = {}; t.t = t; event('x', t)",
-            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
+            "bad argument #2 to 'event' (number, string, boolean, nil or record of those expected, got table)",
         ),
         (
-            "event('x', 0.5)",
-            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got number)",
+            "event('x', {a = print})",
+            "bad argument #2 to 'event' (number, string, boolean, nil or record of those expected, got table)",
         ),
         (
             "event('x', setmetatable({1}, {__name = 'list'}))",
-            "bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got list)",
+            "bad argument #2 to 'event' (number, string, boolean, nil or record of those expected, got list)",
         ),
         ("event({}, print)", "bad argument #1 to 'event' (string expected, got table)"),
     ] {
@@ -164,7 +164,7 @@ fn shown(request: &Request) -> String {
 
 fn call(loaded: &Loaded, name: &str, limit: Duration) -> Result<MultiValue, moonhook_load::CallError> {
     let function: Function = loaded.scripts[0].globals.get(name).unwrap();
-    loaded.call(&function, MultiValue::from_iter([Value::Integer(20)]), Some(limit))
+    loaded.call(&function, MultiValue::from_iter([Value::Integer(20)]), Some(CallLimit::Time(limit)))
 }
 
 const LONG: Duration = Duration::from_secs(60);

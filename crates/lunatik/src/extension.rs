@@ -17,8 +17,11 @@ use crate::task::Task;
 /// A module for the states of runtimes (`lunatik.runtime`).
 pub struct Extension {
     pub name: &'static str,
-    pub open: fn(&Lua, &Surroundings) -> mlua::Result<Table>,
+    pub open: Box<Open>,
 }
+
+/// Makes a module's table for a state.
+pub type Open = dyn Fn(&Lua, &Surroundings) -> mlua::Result<Table> + Send + Sync;
 
 /// The state that a module is in.
 #[derive(Clone)]

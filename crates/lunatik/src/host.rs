@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Debug, Formatter};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -12,6 +12,8 @@ use mlua::{AnyUserData, Function, Lua, Table, Value};
 use crate::arguments;
 use crate::endings::Endings;
 use crate::extension::Extension;
+use crate::finalizers;
+use crate::pool::Pool;
 use crate::probes::{Counting, Watch};
 use crate::runtime::{Context, Runtime};
 use crate::share::{Shared, Sharers};
@@ -34,13 +36,28 @@ pub(crate) struct Module {
 }
 
 /// All modules.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Modules {
     pub rust: &'static [Module],
     /// Those in Lua: their names and texts.
     pub lua: &'static [(&'static str, &'static str)],
     /// Those that others have, for the states of runtimes.
-    pub extensions: &'static [Extension],
+    pub extensions: Arc<[Extension]>,
+}
+
+/// How many times as much memory as one state may have all have together.
+const SHARE: usize = 4;
+
+/// How many states of runtimes there are at once, at the utmost.
+const STATES: usize = 1000;
+
+/// Counts as a state of a runtime until it is dropped.
+pub(crate) struct Counted(Arc<Host>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.states.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What is to be done in a state that others have made; `None` is the end.
@@ -49,6 +66,12 @@ struct Calls(Receiver<Option<Call>>);
 /// What all states have in common.
 pub struct Host {
     root: PathBuf,
+    /// How many bytes a state may have; 0: any number.
+    memory: usize,
+    /// What states of runtimes have together, with buffers of all scripts.
+    pool: Arc<Pool>,
+    /// How many states of runtimes there are, whether somebody has them still or not.
+    states: AtomicUsize,
     modules: Modules,
     constants: Constants,
     output: Output,
@@ -80,11 +103,15 @@ impl Host {
         constants: Constants,
         (output, warnings): (Output, Output),
         counting: Arc<dyn Counting>,
+        memory: usize,
     ) -> Arc<Host> {
         let warnings = Arc::new(warnings);
         Arc::new(Host {
             watch: Watch::new(counting, Arc::clone(&warnings)),
             root,
+            memory,
+            pool: Pool::new(memory.saturating_mul(SHARE)),
+            states: AtomicUsize::new(0),
             modules,
             constants,
             output,
@@ -98,13 +125,28 @@ impl Host {
         })
     }
 
-    pub(crate) fn modules(&self) -> Modules {
-        self.modules
+    pub(crate) fn modules(&self) -> &Modules {
+        &self.modules
     }
 
     /// What a state has to know of objects that others share with it.
     pub(crate) fn sharers(&self) -> Sharers {
         Sharers(self.modules.rust.iter().filter_map(|module| module.shared).collect())
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// One more state; `None` if there are too many, or all have to end.
+    pub(crate) fn count(self: &Arc<Host>) -> Option<Counted> {
+        let more = |states: usize| Some(states + 1).filter(|states| *states <= STATES);
+        let counted = self.states.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        counted.ok().map(|_| Counted(Arc::clone(self)))
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -187,6 +229,19 @@ impl Host {
         globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")
     }
 
+    /// What a state that somebody else has made has its finalizers set by, once: a function of a table and a metatable with `__gc`, which sets it.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn finalizers(self: &Arc<Host>, lua: &Lua) -> mlua::Result<Function> {
+        finalizers::install(lua, self)
+    }
+
+    /// Calls what finalizers are left in such a state, which nobody uses any more. Ends those that go on for longer; says whether none did.
+    pub fn finish(&self, lua: &Lua, time: Duration) -> bool {
+        finalizers::finish(lua, self, time.max(GRACE))
+    }
+
     /// Runs what a script has returned in a state that somebody else has made, as a thread of Lunatik's: until it ends or [`Host::stop`]. What it
     /// raises goes to the warnings.
     pub fn run_main(&self, lua: &Lua, name: &str, main: &Function) {
@@ -264,9 +319,7 @@ impl Host {
                 task.wait(Duration::from_millis(300));
             }
         }
-        for runtime in &runtimes {
-            runtime.stop();
-        }
+        Runtime::stop_all(&runtimes);
         self.environment.clear();
     }
 }

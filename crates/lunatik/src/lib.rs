@@ -8,8 +8,10 @@ mod class;
 mod device;
 mod endings;
 mod extension;
+mod finalizers;
 mod host;
 mod modules;
+mod pool;
 mod probes;
 mod runtime;
 mod share;
@@ -22,7 +24,7 @@ mod wait;
 pub use arguments::{Arguments, Raise, add, protected};
 pub use device::abandon;
 pub use endings::Ending;
-pub use extension::{Callback, Extension, Surroundings, own};
+pub use extension::{Callback, Extension, Open, Surroundings, own};
 pub use host::{Constants, Host, Output};
 pub use probes::{Counted, Counting, Counts, Uncounted};
 pub use state::text;
@@ -31,15 +33,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A "kernel" whose scripts, and modules of theirs, are in `root`. `output` gets what scripts print, `warnings` errors of threads. The states of runtimes have
-/// `extensions` besides; probes get what `counting` counts.
+/// `extensions` besides, and so many bytes of memory each (0: any number), and four times as many together; probes get what `counting` counts.
 pub fn host(
     root: PathBuf,
     constants: Constants,
     output: Output,
     warnings: Output,
-    extensions: &'static [Extension],
+    extensions: Vec<Extension>,
     counting: Arc<dyn Counting>,
+    memory: usize,
 ) -> Arc<Host> {
-    let modules = host::Modules { rust: &modules::MODULES, lua: &modules::WRITTEN, extensions };
-    Host::new(root, modules, constants, (output, warnings), counting)
+    let modules =
+        host::Modules { rust: &modules::MODULES, lua: &modules::WRITTEN, extensions: extensions.into() };
+    Host::new(root, modules, constants, (output, warnings), counting, memory)
 }

@@ -3,11 +3,14 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::ThreadId;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use mlua::Lua;
 
 use crate::arguments::{Arguments, Raise};
 use crate::endings::Endings;
-use crate::host::Host;
+use crate::host::{Counted, Host};
+use crate::pool::collect;
 use crate::share::Shared;
 use crate::state::{Call, Caller, Local, State};
 use crate::task::{GRACE, Task};
@@ -55,9 +58,16 @@ impl Runtime {
     /// Runs ROOT/`script`.lua in a new state, and waits for that.
     ///
     /// # Errors
-    /// The script's error.
-    pub fn start(host: &Arc<Host>, script: &str, context: Context) -> Result<Arc<Runtime>, String> {
-        let life = Task::new(script).map_err(|error| format!("failed to allocate Lua state ({error})"))?;
+    /// The script's error, or that there can be no more states.
+    pub fn start(
+        lua: &Lua,
+        host: &Arc<Host>,
+        script: &str,
+        context: Context,
+    ) -> Result<Arc<Runtime>, String> {
+        let failed = |problem: &str| format!("failed to allocate Lua state ({problem})");
+        let counted = room(lua, host).ok_or_else(|| failed("there are too many states"))?;
+        let life = Task::new(script).map_err(|error| failed(&error.to_string()))?;
         let (orders, taken) = channel();
         let (begun, beginning) = sync_channel(1);
         let (own, by, script) = (Arc::clone(host), Task::current(), script.to_string());
@@ -66,6 +76,7 @@ impl Runtime {
         let endings = Arc::<Endings>::default();
         let ended = Arc::clone(&endings);
         let live = move || {
+            let _counted = counted;
             lived.run(|| {
                 let loaded = lend(by, || {
                     let local = Local::with(caller, ended, context);
@@ -82,7 +93,7 @@ impl Runtime {
             });
         };
         let thread = std::thread::Builder::new().name("lunatik".to_string()).spawn(live);
-        let thread = thread.map_err(|error| format!("failed to allocate Lua state ({error})"))?;
+        let thread = thread.map_err(|error| failed(&error.to_string()))?;
         let runtime = Arc::new(Runtime {
             orders: Mutex::new(Some(orders)),
             context,
@@ -91,7 +102,7 @@ impl Runtime {
             thread: thread.thread().id(),
             tasks: Mutex::default(),
         });
-        beginning.recv().map_err(|_| "failed to allocate Lua state".to_string())??;
+        beginning.recv().map_err(|_| failed("its thread has ended"))??;
         host.add(&runtime);
         Ok(runtime)
     }
@@ -146,25 +157,49 @@ impl Runtime {
 
     /// Ends the state: what runs in it is asked to stop, and ended where it does not. Says whether there was one.
     pub fn stop(&self) -> bool {
-        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(orders) = orders else { return false };
+        match self.begin_to_stop() {
+            Some(tasks) => {
+                Runtime::end_all(&[(self, tasks)]);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// As [`Runtime::stop`], of all of them at once.
+    pub fn stop_all(runtimes: &[Arc<Runtime>]) {
+        let stopping = |runtime: &'_ Arc<Runtime>| runtime.begin_to_stop();
+        let stopping: Vec<_> =
+            runtimes.iter().filter_map(|runtime| Some((runtime.as_ref(), stopping(runtime)?))).collect();
+        Runtime::end_all(&stopping);
+    }
+
+    /// Asks what runs in it to stop, and gives that; `None` if it is over already.
+    fn begin_to_stop(&self) -> Option<Vec<Arc<Task>>> {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let _ = orders.send(Order::Stop);
         self.endings.end();
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let tasks: Vec<_> = tasks.iter().filter_map(Weak::upgrade).collect();
         tasks.iter().for_each(|task| task.ask_to_stop());
-        if std::thread::current().id() == self.thread {
-            return true;
-        }
-        if !self.life.wait(GRACE) {
-            tasks.iter().for_each(|task| task.kill());
-            if !self.life.wait(GRACE) {
-                // It is at a function that others call.
-                self.life.kill();
-                self.life.wait(GRACE);
-            }
-        }
-        true
+        Some(tasks)
+    }
+
+    /// Waits for states that were asked to stop, and ends what goes on in them.
+    fn end_all(stopping: &[(&Runtime, Vec<Arc<Task>>)]) {
+        let own = std::thread::current().id();
+        let wait = || {
+            let deadline = Instant::now() + GRACE;
+            let left = || deadline.saturating_duration_since(Instant::now());
+            stopping
+                .iter()
+                .filter(|(runtime, _)| runtime.thread != own && !runtime.life.wait(left()))
+                .collect::<Vec<_>>()
+        };
+        wait().iter().for_each(|(_, tasks)| tasks.iter().for_each(|task| task.kill()));
+        // It is at a function that others call.
+        wait().iter().for_each(|(runtime, _)| runtime.life.kill());
+        wait();
     }
 
     /// Asks everything in it to stop, without waiting.
@@ -184,6 +219,26 @@ impl Drop for Runtime {
         }
     }
 }
+
+/// Room for one more state, also by what the collector finds in the one that wants it.
+fn room(lua: &Lua, host: &Arc<Host>) -> Option<Counted> {
+    if let Some(counted) = host.count() {
+        return Some(counted);
+    }
+    collect(lua);
+    let deadline = Instant::now() + PATIENCE;
+    // Those that nobody has any more take a moment to end.
+    while Instant::now() < deadline {
+        if let Some(counted) = host.count() {
+            return Some(counted);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    None
+}
+
+/// How long states that nobody has any more are waited for where there is no room for another one.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs a function as somebody else's task, if it is one's.
 fn lend<R>(task: Option<Arc<Task>>, run: impl FnOnce() -> R) -> R {

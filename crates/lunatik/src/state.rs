@@ -12,10 +12,12 @@ use mlua::{Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, V
 use crate::arguments;
 use crate::endings::Endings;
 use crate::extension::Surroundings;
+use crate::finalizers;
 use crate::host::Host;
+use crate::pool::Metered;
 use crate::runtime::Context;
 use crate::share::Shared;
-use crate::task::Task;
+use crate::task::{GRACE, Task};
 
 /// Something to be done in a state, on its thread, when nothing else is.
 pub(crate) type Call = Box<dyn FnOnce(&Lua) + Send>;
@@ -138,6 +140,8 @@ pub(crate) struct State {
     host: Arc<Host>,
     /// A function, or a coroutine that has yielded: what the script, or the last call, has returned.
     waiting: Value,
+    /// Its part of the memory that all states have; dropped behind `lua`.
+    metered: Metered,
 }
 
 /// Instructions from one look to the next whether the task goes on.
@@ -147,7 +151,9 @@ impl State {
     /// A state with Lunatik's libraries and modules.
     pub fn new(host: &Arc<Host>, local: Local) -> Result<State, String> {
         let lua = new_lua(host, local).map_err(|error| error.to_string())?;
-        Ok(State { lua, host: Arc::clone(host), waiting: Value::Nil })
+        let metered = Metered::new(&lua, host.pool()).map_err(|error| error.to_string())?;
+        let metered = metered.ok_or_else(|| "not enough memory".to_string())?;
+        Ok(State { lua, host: Arc::clone(host), waiting: Value::Nil, metered })
     }
 
     /// Runs the script of that name.
@@ -190,7 +196,10 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
+        self.waiting = Value::Nil;
+        finalizers::finish(&self.lua, &self.host, GRACE);
         Local::of(&self.lua).end();
+        self.metered.end();
     }
 }
 
@@ -258,8 +267,12 @@ fn new_lua(host: &Arc<Host>, local: Local) -> mlua::Result<Lua> {
     let searched = format!("{root}/?.lua;{root}/?/init.lua");
     let constants = Arc::clone(host);
     let find = lua.create_function(move |lua, name: String| constants.constants(lua, &name))?;
-    let prepared: Function =
-        lua.load(include_str!("lua/state.lua")).set_name("=moonhook").call((&globals, searched, find))?;
+    let prepared: Function = lua.load(include_str!("lua/state.lua")).set_name("=moonhook").call((
+        &globals,
+        searched,
+        find,
+        finalizers::install(&lua, host)?,
+    ))?;
     lua.set_named_registry_value(CALL, prepared)?;
     let preload: Table = globals.get::<Table>("package")?.get("preload")?;
     for module in host.modules().rust {
@@ -271,15 +284,16 @@ fn new_lua(host: &Arc<Host>, local: Local) -> mlua::Result<Lua> {
         })?;
         preload.raw_set(module.name, open)?;
     }
-    for extension in host.modules().extensions {
-        let own = surroundings.clone();
-        let open = lua.create_function(move |lua, ()| (extension.open)(lua, &own))?;
+    for (number, extension) in host.modules().extensions.iter().enumerate() {
+        let (own, all) = (surroundings.clone(), Arc::clone(&host.modules().extensions));
+        let open = lua.create_function(move |lua, ()| (all[number].open)(lua, &own))?;
         preload.raw_set(extension.name, open)?;
     }
     for (name, text) in host.modules().lua {
         preload.raw_set(*name, lua.load(*text).set_name(format!("={name}")).into_function()?)?;
     }
     watch(&lua)?;
+    lua.set_memory_limit(host.memory())?;
     Ok(lua)
 }
 

@@ -1,16 +1,17 @@
 //! What `netfilter.register` is given.
 
-use mlua::{Function, Table, Value};
+use mlua::{Table, Value};
 use moonhook_hook::{Family, NETFILTER_POINTS, NetfilterPlace};
 use moonhook_lunatik::{Arguments, Raise};
 
 /// `NFPROTO_INET` (include/uapi/linux/netfilter.h): both families.
 const INET: i64 = 1;
 
-/// A handler and its place, in the kernel's numbers.
+/// A table with a handler, and the place of that in the kernel's numbers.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    pub hook: Function,
+    /// Its field `hook` is the handler, whenever a packet comes (`luanetfilter_pushcb` in Lunatik's lib/luanetfilter.c).
+    pub table: Table,
     family: i64,
     point: i64,
     priority: i64,
@@ -22,33 +23,33 @@ pub(crate) struct Wanted {
 /// # Errors
 /// It is none, or a field of it has another type.
 pub(crate) fn read(arguments: &Arguments) -> Result<Wanted, Raise> {
-    let Value::Table(fields) = arguments.value(1) else { return Err(arguments.type_error(1, "table")) };
-    let hook = match fields.get::<Value>("hook")? {
-        Value::Function(hook) => hook,
-        other => return Err(bad("hook", "function", &other)),
-    };
-    Ok(Wanted {
-        hook,
-        family: number(&fields, "pf", None)?,
-        point: number(&fields, "hooknum", None)?,
-        priority: number(&fields, "priority", None)?,
-        mark: number(&fields, "mark", Some(0))? as u32,
-    })
+    let Value::Table(table) = arguments.value(1) else { return Err(arguments.type_error(1, "table")) };
+    let [family, point, priority] = ["pf", "hooknum", "priority"].map(|name| number(&table, name));
+    let (family, point, priority) = (family?, point?, priority?);
+    let mark = integer(&table.get::<Value>("mark")?) as u32;
+    Ok(Wanted { table, family, point, priority, mark })
 }
 
-/// A number, cut to an integer as `lua_tointeger` does: 0 where it has none.
-fn number(fields: &Table, name: &str, default: Option<i64>) -> Result<i64, Raise> {
-    match (fields.get::<Value>(name)?, default) {
-        (Value::Integer(number), _) => Ok(number),
-        (Value::Number(number), _) if number.fract() == 0.0 => Ok(number as i64),
-        (Value::Number(_), _) => Ok(0),
-        (Value::Nil, Some(default)) => Ok(default),
-        (other, _) => Err(bad(name, "number", &other)),
+fn number(fields: &Table, name: &str) -> Result<i64, Raise> {
+    match fields.get::<Value>(name)? {
+        number @ (Value::Integer(_) | Value::Number(_)) => Ok(integer(&number)),
+        other => Err(Raise::At(format!("bad field '{name}' (number expected, got {})", other.type_name()))),
     }
 }
 
-fn bad(name: &str, expected: &str, value: &Value) -> Raise {
-    Raise::At(format!("bad field '{name}' ({expected} expected, got {})", value.type_name()))
+/// As `lua_tointeger` has it (Lua manual § 4.6): 0 of what is no number, nor a text that is one.
+fn integer(value: &Value) -> i64 {
+    let of_float = |number: f64| if number.fract() == 0.0 { number as i64 } else { 0 };
+    match value {
+        Value::Integer(number) => *number,
+        Value::Number(number) => of_float(*number),
+        Value::String(text) => {
+            let text = text.to_string_lossy();
+            let text = text.trim();
+            text.parse().unwrap_or_else(|_| text.parse().map_or(0, of_float))
+        }
+        _ => 0,
+    }
 }
 
 impl Wanted {

@@ -1,4 +1,4 @@
-//! The threads of a handler, one for each family: they take packets out of its queues and ask.
+//! The threads of a handler, one for each queue of each family: they take packets out of its queues and ask.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,11 +6,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mlua::{Function, Lua, MultiValue};
-use moonhook_hook::NetfilterPlace;
-use moonhook_install::FrameSender;
+use moonhook_hook::{NETFILTER, NetfilterPlace, Place, Point};
+use moonhook_install::{FrameSender, netns};
 use moonhook_lunatik::{Callback, Ending, protected, text};
 use moonhook_queue::{Answer, Options, Packet, Queue, QueueError};
 use moonhook_user::{Changes, Refusal, Said, Skbs, UserError, Waiting};
+
+use crate::desk::{Desk, Wanted};
 
 /// How long a packet waits for its handler at the utmost; then it passes, and the handler is ended if it is that which takes so long.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -23,6 +25,7 @@ type Verdict = (Result<Said, String>, Changes);
 
 /// A handler's queues; dropped, they are gone.
 pub(crate) struct Hook {
+    places: Vec<Point>,
     end: Arc<AtomicBool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -32,22 +35,42 @@ impl Hook {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn begin(places: &[NetfilterPlace], handler: &Callback) -> Result<Hook, String> {
-        let hook = Hook { end: Arc::default(), threads: Mutex::default() };
-        for place in places {
-            let queue = Queue::open(place, Options { passes_by: true }).map_err(|error| error.to_string())?;
-            let server = Server {
-                handler: handler.clone(),
-                sender: FrameSender::open(None).map_err(|error| error.to_string())?,
-                is_local: place.point() == "LOCAL_OUT",
-                end: Arc::clone(&hook.end),
-            };
-            let thread = std::thread::Builder::new().name("netfilter".to_string());
-            let thread = thread.spawn(move || server.run(queue)).map_err(|error| error.to_string())?;
-            hook.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    pub fn begin(places: Vec<NetfilterPlace>, handler: &Callback, desk: &Arc<Desk>) -> Result<Hook, String> {
+        let points = places.iter().map(|place| Point::at(&NETFILTER, Place::Netfilter(*place)));
+        let hook = Hook { places: points.collect(), end: Arc::default(), threads: Mutex::default() };
+        let wanted = desk.wanted();
+        for place in &places {
+            for queue in open(place, &wanted)? {
+                let server = Server {
+                    handler: handler.clone(),
+                    sender: FrameSender::open(wanted.netns.as_deref()).map_err(|error| error.to_string())?,
+                    is_local: place.point() == "LOCAL_OUT",
+                    end: Arc::clone(&hook.end),
+                    desk: Arc::clone(desk),
+                };
+                let thread = std::thread::Builder::new().name("netfilter".to_string());
+                let thread = thread.spawn(move || server.run(queue)).map_err(|error| error.to_string())?;
+                hook.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+            }
         }
         Ok(hook)
     }
+
+    /// Where its packets are, one for each family.
+    pub fn places(&self) -> &[Point] {
+        &self.places
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+}
+
+/// The queues of a place.
+fn open(place: &NetfilterPlace, wanted: &Wanted) -> Result<Vec<Queue>, String> {
+    let open = || Queue::open_several(place, Options { passes_by: true }, wanted.queues);
+    let opened = netns::within(wanted.netns.as_deref(), open).map_err(|error| error.to_string())?;
+    opened.map_err(|error: QueueError| error.to_string())
 }
 
 impl Ending for Hook {
@@ -73,6 +96,7 @@ struct Server {
     /// Packets that this host sends have no interface yet.
     is_local: bool,
     end: Arc<AtomicBool>,
+    desk: Arc<Desk>,
 }
 
 impl Server {
@@ -106,6 +130,7 @@ impl Server {
         let asked =
             self.handler.ask(PATIENCE, || self.is_over(), move |lua, handler| ask(lua, handler, &waiting));
         let Some((said, changes)) = asked else { return queue.answer(packet, &passing) };
+        let is_error = said.is_err();
         let said = said.unwrap_or_else(|problem| {
             self.handler.warn(&problem);
             Said { verdict: ACCEPT, mark: None }
@@ -120,6 +145,7 @@ impl Server {
             mark: said.mark,
             connection_mark: changes.connection_mark,
         };
+        self.desk.count(said.verdict, is_error);
         queue.answer(packet, &answer)
     }
 }

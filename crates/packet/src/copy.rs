@@ -271,7 +271,8 @@ pub trait Scattered: Access {
         let known = self.state().packet().pointer(root).copied();
         if known.is_none_or(|known| known.proved < needed) {
             let readable = self.copy_readable(copy);
-            let beyond = self.compare(CompareOp::SGt, end, readable);
+            // Behind the largest integer, the end is negative.
+            let beyond = self.compare(CompareOp::UGt, end, readable);
             self.leave_if(beyond, outside);
             let before = self.compare(CompareOp::SLt, Word::Value(root), 0);
             self.leave_if(before, outside);

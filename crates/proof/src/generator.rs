@@ -1,5 +1,4 @@
-//! Random Lua programs for all of the language that packet code has: everything but floats, coroutines and what the sandbox
-//! takes away.
+//! Random Lua programs for all of the language that packet code has: everything but what the sandbox takes away.
 //!
 //! Gives a tree ([`tree`]) that prints as a script and can be made smaller anywhere ([`crate::shrink`]). Every program ends:
 //! loops count, recursion has a decreasing argument, and the work of a frame is estimated while it is written. What a program
@@ -11,6 +10,7 @@
 
 use crate::random::Random;
 pub use features::Features;
+pub use floats::SIGN as FLOATS_SIGN;
 use tree::{Expression, line};
 pub use tree::{Program, Statement};
 
@@ -25,10 +25,12 @@ mod classes;
 mod closing;
 mod closures;
 mod conditions;
+mod coroutines;
 mod errors;
 mod factories;
 mod failures;
 pub mod features;
+mod floats;
 mod flows;
 mod formats;
 mod forwarding;
@@ -37,6 +39,7 @@ mod globals;
 mod integers;
 mod iterators;
 mod jumps;
+mod kept;
 mod kit;
 mod lengths;
 mod lists;
@@ -68,6 +71,7 @@ use classes::Class;
 use factories::Family;
 use flows::FlowTable;
 use functions::Helper;
+use kept::Kept;
 use names::Names;
 use registries::Registry;
 use rules::RuleTable;
@@ -114,6 +118,7 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         kit: Vec::new(),
         rules: Vec::new(),
         tallies: Vec::new(),
+        kept: Vec::new(),
         registries: Vec::new(),
         families: Vec::new(),
         holders: Vec::new(),
@@ -137,6 +142,9 @@ pub fn program(random: &mut Random, allowed: Features) -> Program {
         line!("local function at_group(f) cgroup.egress(\"/\", f) end"),
         line!("local function at_netfilter(f) netfilter.register { pf = 2, hooknum = 1, hook = f } end"),
     ];
+    if features.has(Features::FLOATS) || features.has(Features::KEPT) {
+        all.push(line!(floats::SIGN));
+    }
     all.extend(generator.address_modules());
     all.extend(generator.question_module());
     all.extend(generator.kit_statements());
@@ -173,6 +181,7 @@ struct Generator {
     kit: Vec<&'static str>,
     rules: Vec<RuleTable>,
     tallies: Vec<Tally>,
+    kept: Vec<Kept>,
     registries: Vec<Registry>,
     families: Vec<Family>,
     holders: Vec<Holder>,
@@ -196,9 +205,9 @@ impl Generator {
         self.features.has(feature)
     }
 
-    /// Whether there is nothing but integers, branches, loops, calls, and flow tables.
+    /// Whether there is nothing but numbers, branches, loops, calls, and flow tables.
     fn is_plain(&self) -> bool {
-        self.features.without(Features::FLOWS) == Features::PLAIN
+        self.features.without(Features::FLOWS.with(Features::FLOATS)) == Features::PLAIN
     }
 
     /// Counts instructions of this place.
@@ -263,7 +272,9 @@ impl Generator {
         let (outer, depth) = (self.scope.clone(), self.depth);
         self.depth += 1;
         self.protected += 1;
+        let yields = self.scope.yields;
         self.scope.enter_function();
+        self.scope.yields = yields;
         let written = write(self);
         self.protected -= 1;
         (self.scope, self.depth) = (outer, depth);
@@ -291,6 +302,7 @@ impl Generator {
         self.spend(5);
         let rules = [
             plain::STATEMENTS,
+            floats::STATEMENTS,
             loops::STATEMENTS,
             jumps::STATEMENTS,
             packet::STATEMENTS,
@@ -316,12 +328,14 @@ impl Generator {
             iterators::STATEMENTS,
             errors::STATEMENTS,
             closing::STATEMENTS,
+            coroutines::STATEMENTS,
             globals::STATEMENTS,
             captures::STATEMENTS,
             building::STATEMENTS,
             rows::STATEMENTS,
             rules::STATEMENTS,
             tallies::STATEMENTS,
+            kept::STATEMENTS,
             registries::STATEMENTS,
             factories::STATEMENTS,
             changes::STATEMENTS,
@@ -372,6 +386,7 @@ impl Generator {
         all.extend(self.tables_of_load_time());
         all.extend(self.closures_of_load_time());
         all.extend(self.tallies_of_load_time());
+        all.extend(self.kept_of_load_time());
         all.extend(self.rules_of_load_time());
         all.extend(self.registries_of_load_time());
         all.extend(self.factories_of_load_time());

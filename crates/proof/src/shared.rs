@@ -57,6 +57,7 @@ fn shown(datum: &Datum) -> String {
         Datum::Nil => "nil".to_string(),
         Datum::Boolean(value) => value.to_string(),
         Datum::Integer(value) => value.to_string(),
+        Datum::Float(_) => String::from_utf8_lossy(&datum.line()).into_owned(),
         Datum::Text(bytes) => format!("\"{}\"", bytes.escape_ascii()),
         Datum::Record(fields) => {
             let fields = constructed(fields.iter().map(|(name, value)| (name.as_str(), value)));
@@ -71,6 +72,7 @@ fn datum(value: &Value) -> Datum {
     match value {
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Integer(value) => Datum::Integer(*value),
+        Value::Number(value) => Datum::Float(value.to_bits()),
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(table) => {
             let field = |(name, value): &(Value, Value)| match name {

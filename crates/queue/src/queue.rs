@@ -9,6 +9,7 @@ use caps::CapSet;
 use moonhook_hook::NetfilterPlace;
 use nix::errno::Errno;
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// `NFQNL_MSG_PACKET` and `NFQNL_MSG_CONFIG`, of the subsystem `NFNL_SUBSYS_QUEUE`.
@@ -54,7 +55,7 @@ pub struct Queue {
     socket: Socket,
     number: u16,
     /// None where somebody else's rules fill the queue.
-    rule: Option<Rule>,
+    rule: Option<Arc<Mutex<Rule>>>,
     waiting: VecDeque<Packet>,
     interfaces: Interfaces,
 }
@@ -66,8 +67,35 @@ impl Queue {
     /// `Unsupported` where the kernel has no queues or no rules for them; `NoneFree`; `Refused`.
     pub fn open(place: &NetfilterPlace, options: Options) -> Result<Queue, QueueError> {
         let mut queue = Queue::for_rules(options, 0)?;
-        queue.rule = Some(Rule::add(place, queue.number, options.passes_by)?);
+        let rule = Rule::add(place, (queue.number, 1), options.passes_by)?;
+        queue.rule = Some(Arc::new(Mutex::new(rule)));
         Ok(queue)
+    }
+
+    /// As [`Queue::open`], several queues for the packets of a place. Which one a packet gets to, the kernel computes of its addresses and its protocol
+    /// (`nfqueue_hash`, include/net/netfilter/nf_queue.h): those of one connection, in either direction, get to the same one.
+    ///
+    /// # Errors
+    /// As of [`Queue::open`].
+    pub fn open_several(
+        place: &NetfilterPlace,
+        options: Options,
+        count: u16,
+    ) -> Result<Vec<Queue>, QueueError> {
+        let mut queues: Vec<Queue> = Vec::new();
+        while queues.len() < usize::from(count) {
+            let wish = queues.last().map_or(0, |queue| u64::from(queue.number - FIRST) + 1);
+            let queue = Queue::for_rules(options, wish)?;
+            if queues.last().is_some_and(|last| last.number + 1 != queue.number) {
+                // Their numbers have to follow one another. It goes on with this one.
+                queues.clear();
+            }
+            queues.push(queue);
+        }
+        let first = queues.first().map_or(FIRST, Queue::number);
+        let rule = Arc::new(Mutex::new(Rule::add(place, (first, count), options.passes_by)?));
+        queues.iter_mut().for_each(|queue| queue.rule = Some(Arc::clone(&rule)));
+        Ok(queues)
     }
 
     /// A queue in the network namespace of this thread that rules of others fill, who name it by its number: the one that `wish` leads to if that is free, or one
@@ -139,7 +167,7 @@ impl Queue {
     /// `Refused`.
     pub fn close(&mut self) -> Result<(), QueueError> {
         match &mut self.rule {
-            Some(rule) => rule.end(),
+            Some(rule) => rule.lock().unwrap_or_else(PoisonError::into_inner).end(),
             None => self.fill().map_err(|errno| QueueError::refused("closing a queue", errno)),
         }
     }

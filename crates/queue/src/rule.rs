@@ -63,6 +63,7 @@ pub struct Rule {
     socket: Socket,
     family: u8,
     table: String,
+    has_ended: bool,
 }
 
 /// How a rule says that packets are queued.
@@ -75,16 +76,16 @@ enum Way {
 }
 
 impl Rule {
-    /// Queues the packets of a place, in the network namespace of this thread.
+    /// Queues the packets of a place, in the network namespace of this thread, in so many queues from the one with that number on.
     ///
     /// # Errors
     /// `Unsupported` where nf_tables is not there or can queue in neither way; `Refused`.
-    pub fn add(place: &NetfilterPlace, queue: u16, passes_by: bool) -> Result<Rule, QueueError> {
+    pub fn add(place: &NetfilterPlace, queues: (u16, u16), passes_by: bool) -> Result<Rule, QueueError> {
         let mut socket = Socket::open()?;
-        let (family, table) = (place.family as u8, format!("moonhook-{queue}"));
+        let (family, table) = (place.family as u8, format!("moonhook-{}", queues.0));
         for way in [Way::Expression, Way::Target] {
-            match add(&mut socket, (place, &table), (queue, passes_by), way) {
-                Ok(()) => return Ok(Rule { socket, family, table }),
+            match add(&mut socket, (place, &table), (queues, passes_by), way) {
+                Ok(()) => return Ok(Rule { socket, family, table, has_ended: false }),
                 Err(Errno::ENOENT) => {}
                 Err(Errno::EINVAL | Errno::EPROTONOSUPPORT) => {
                     return Err(QueueError::Unsupported { missing: "nf_tables" });
@@ -95,12 +96,15 @@ impl Rule {
         Err(QueueError::Unsupported { missing: "nft_queue" })
     }
 
-    /// Queues no more packets. The chain stays until this value goes: with it the kernel drops all that waits in queues (`nf_queue_nf_hook_drop`,
+    /// Queues no more packets, as soon as one of several queues asks for that. The chain stays until this value goes: with it the kernel drops all that waits in queues (`nf_queue_nf_hook_drop`,
     /// net/netfilter/nf_queue.c).
     ///
     /// # Errors
     /// `Refused`.
     pub fn end(&mut self) -> Result<(), QueueError> {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return Ok(());
+        }
         let last = self.socket.sequence();
         let rule = Message::new(NO_RULE, ACKNOWLEDGE, last, (self.family, 0))
             .text(RULE_TABLE, &self.table)
@@ -122,7 +126,7 @@ fn batch(socket: &mut Socket, messages: impl IntoIterator<Item = Message>) -> Ve
 fn add(
     socket: &mut Socket,
     (place, name): (&NetfilterPlace, &str),
-    (queue, passes_by): (u16, bool),
+    (queues, passes_by): ((u16, u16), bool),
     way: Way,
 ) -> Result<(), Errno> {
     let family = place.family as u8;
@@ -147,8 +151,8 @@ fn add(
                 None => rule,
             };
             match way {
-                Way::Expression => by_expression(rule, queue, passes_by),
-                Way::Target => by_target(rule, queue, passes_by),
+                Way::Expression => by_expression(rule, queues, passes_by),
+                Way::Target => by_target(rule, queues, passes_by),
             }
         });
     let batch = batch(socket, [table, chain, rule]);
@@ -169,19 +173,19 @@ fn has_mark(rule: Message, mark: u32) -> Message {
     })
 }
 
-fn by_expression(rule: Message, queue: u16, passes_by: bool) -> Message {
+fn by_expression(rule: Message, (queue, count): (u16, u16), passes_by: bool) -> Message {
     let flags = if passes_by { BYPASS } else { 0 };
     // `NFTA_QUEUE_NUM`, `NFTA_QUEUE_TOTAL`, `NFTA_QUEUE_FLAGS`.
     expression(rule, "queue", |data| {
-        data.bytes(1, &queue.to_be_bytes()).bytes(2, &1u16.to_be_bytes()).bytes(3, &flags.to_be_bytes())
+        data.bytes(1, &queue.to_be_bytes()).bytes(2, &count.to_be_bytes()).bytes(3, &flags.to_be_bytes())
     })
 }
 
-fn by_target(rule: Message, queue: u16, passes_by: bool) -> Message {
+fn by_target(rule: Message, (queue, count): (u16, u16), passes_by: bool) -> Message {
     let flags = if passes_by { BYPASS } else { 0 };
     // The structure's numbers are in the machine's byte order; its length is a multiple of 8 (`XT_ALIGN`).
     let mut structure = Vec::new();
-    [queue, 1, flags, 0].into_iter().for_each(|number| structure.extend(number.to_ne_bytes()));
+    [queue, count, flags, 0].into_iter().for_each(|number| structure.extend(number.to_ne_bytes()));
     // `NFTA_TARGET_NAME`, `NFTA_TARGET_REV`, `NFTA_TARGET_INFO`.
     expression(rule, "target", |data| data.text(1, "NFQUEUE").number(2, REVISION).bytes(3, &structure))
 }

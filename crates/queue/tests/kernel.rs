@@ -110,6 +110,62 @@ fn packets_wait_for_verdicts_and_new_bytes() {
     });
 }
 
+/// Which of several queues has a packet, and its number there.
+fn taken_by_one(queues: &mut [Queue]) -> (usize, Packet) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < deadline {
+        for (number, queue) in queues.iter_mut().enumerate() {
+            if let Some(packet) = queue.next(Duration::ZERO).unwrap() {
+                return (number, packet);
+            }
+        }
+    }
+    panic!("no packet has come");
+}
+
+#[test]
+fn packets_of_a_pair_of_hosts_come_by_one_of_several_queues() {
+    isolated("packets_of_a_pair_of_hosts_come_by_one_of_several_queues", || {
+        // Numbers that are taken are none of theirs.
+        let taken = Queue::for_rules(Options { passes_by: true }, 2).unwrap();
+        let mut queues =
+            Queue::open_several(&place(Family::Ipv4, LOCAL_IN, None), Options { passes_by: true }, 4)
+                .unwrap();
+        let numbers: Vec<u16> = queues.iter().map(Queue::number).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]) && !numbers.contains(&taken.number()));
+        let receiver = UdpSocket::bind("0.0.0.0:0").unwrap();
+        receiver.set_read_timeout(Some(WAIT)).unwrap();
+        let port = receiver.local_addr().unwrap().port();
+        let mut used = std::collections::BTreeSet::new();
+        for host in 1..40 {
+            let address = format!("127.0.0.{host}");
+            let sender = UdpSocket::bind((address.as_str(), 0)).unwrap();
+            let mut own = None;
+            for number in 0..3u8 {
+                sender.send_to(&[number], ("127.0.0.77", port)).unwrap();
+                let (queue, packet) = taken_by_one(&mut queues);
+                assert_eq!(*own.get_or_insert(queue), queue, "{address}");
+                queues[queue].answer(&packet, &PLAIN).unwrap();
+                assert_eq!(received(&receiver), Some(vec![number]));
+            }
+            used.extend(own);
+        }
+        assert_eq!(used.len(), 4, "{used:?}");
+        // One that closes ends all; what waits is answered by whoever has it.
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.send_to(b"waits", ("127.0.0.77", port)).unwrap();
+        let (queue, packet) = taken_by_one(&mut queues);
+        let last = queues.remove(queue);
+        queues.iter_mut().for_each(|queue| queue.close().unwrap());
+        drop(queues);
+        sender.send_to(b"passes", ("127.0.0.77", port)).unwrap();
+        assert_eq!(received(&receiver), Some(b"passes".to_vec()));
+        let mut last = last;
+        last.answer(&packet, &PLAIN).unwrap();
+        assert_eq!(received(&receiver), Some(b"waits".to_vec()));
+    });
+}
+
 #[test]
 fn only_packets_with_the_mark_are_queued_and_marks_can_be_set() {
     isolated("only_packets_with_the_mark_are_queued_and_marks_can_be_set", || {

@@ -2,6 +2,7 @@
 //! arguments of event records.
 
 use moonhook_library::conversion::{Conversion, FLAGS};
+use moonhook_library::float_text;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// An argument of an event record.
@@ -10,6 +11,8 @@ pub enum Argument<'a> {
     Nil,
     Boolean(bool),
     Integer(i64),
+    /// Its bits.
+    Float(u64),
     String(&'a [u8]),
     /// The beginning of a string.
     CutString(&'a [u8]),
@@ -25,6 +28,7 @@ impl Argument<'_> {
             Argument::Nil => b"nil".to_vec(),
             Argument::Boolean(value) => value.to_string().into_bytes(),
             Argument::Integer(value) => value.to_string().into_bytes(),
+            Argument::Float(bits) => float_text(f64::from_bits(*bits)).into_bytes(),
             Argument::String(bytes) | Argument::CutString(bytes) => bytes.to_vec(),
             Argument::Ipv4(address) => address.to_string().into_bytes(),
             // The standard library writes RFC 5952.
@@ -42,6 +46,9 @@ pub fn convert(spec: &str, argument: &Argument<'_>, to: &mut Vec<u8>) {
     to.extend(match (conversion.letter, argument) {
         (b'd' | b'i' | b'u' | b'o' | b'x' | b'X', Argument::Integer(value)) => conversion.integer(*value),
         (b'c', Argument::Integer(value)) => conversion.padded(vec![*value as u8]),
+        (b'a' | b'A' | b'e' | b'E' | b'f' | b'g' | b'G', Argument::Float(bits)) => {
+            conversion.float(f64::from_bits(*bits))
+        }
         (b's', argument) => conversion.text(&argument.text()),
         (_, argument) => conversion.padded(argument.text()),
     });
@@ -55,6 +62,69 @@ mod tests {
         let mut to = Vec::new();
         convert(spec, &argument, &mut to);
         String::from_utf8(to).unwrap()
+    }
+
+    /// Real Lua is the judge.
+    #[test]
+    fn floats_are_written_as_lua_does() {
+        let lua = mlua::Lua::new();
+        let format: mlua::Function = lua.load("return string.format").eval().unwrap();
+        let to_string: mlua::Function = lua.load("return tostring").eval().unwrap();
+        let values = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.5,
+            0.1,
+            1.0 / 3.0,
+            100.0,
+            1e15,
+            1e16,
+            123456789.125,
+            0.5,
+            2.5,
+            1e-4,
+            1e-5,
+            1e100,
+            -1e300,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            5e-324,
+            1e-310,
+            f64::INFINITY,
+            -f64::INFINITY,
+            9.995,
+            999999.5,
+            0.00012345,
+            9_007_199_254_740_993.0,
+            0.1 + 0.2,
+            f64::NAN,
+            -f64::NAN,
+        ];
+        for value in values {
+            let expected: mlua::LuaString = to_string.call(value).unwrap();
+            assert_eq!(float_text(value), expected.to_string_lossy(), "{value:?}");
+        }
+        let flags = ["", "-", "+", " ", "0", "#", "-+", "+0", " 0", "#0"];
+        let sizes = ["", "1", "12", ".0", ".1", ".3", "8.3", "30.20", ".99", "25"];
+        for letter in ["a", "A", "e", "E", "f", "g", "G"] {
+            for spec in
+                flags.iter().flat_map(|flag| sizes.iter().map(move |size| format!("%{flag}{size}{letter}")))
+            {
+                for value in values {
+                    // glibc forgets the zeros of `#` where rounding adds a digit.
+                    if value == 999999.5 && spec.contains('#') {
+                        continue;
+                    }
+                    // Lua refuses some of what is longer than its buffer.
+                    let Ok(expected) = format.call::<mlua::LuaString>((spec.as_str(), value)) else {
+                        continue;
+                    };
+                    let found = converted(&spec, Argument::Float(value.to_bits()));
+                    assert_eq!(found, expected.to_string_lossy(), "{spec} of {value:?}");
+                }
+            }
+        }
     }
 
     /// Real Lua is the judge.

@@ -43,6 +43,7 @@ fn value(reader: &mut Reader<'_>, line: &mut Text, depth: usize) -> Result<Datum
         Argument::Nil => Datum::Nil,
         Argument::Boolean(value) => Datum::Boolean(value),
         Argument::Integer(value) => Datum::Integer(value),
+        Argument::Float(bits) => Datum::Float(bits),
         text => Datum::Text(text.text()),
     })
 }

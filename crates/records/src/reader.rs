@@ -80,11 +80,13 @@ impl<'a> Reader<'a> {
         const IPV6: u64 = ArgumentKind::Ipv6 as u64;
         const MAC: u64 = ArgumentKind::Mac as u64;
         const CUT_STRING: u64 = ArgumentKind::CutString as u64;
+        const FLOAT: u64 = ArgumentKind::Float as u64;
         const ENTRY: u64 = ArgumentKind::Entry as u64;
         Ok(match self.u64()? {
             NIL => Argument::Nil,
             BOOLEAN => Argument::Boolean(self.u64()? != 0),
             INTEGER => Argument::Integer(self.u64()? as i64),
+            FLOAT => Argument::Float(self.u64()?),
             STRING => Argument::String(self.string()?),
             CUT_STRING => Argument::CutString(self.string()?),
             IPV4 => Argument::Ipv4(Ipv4Addr::from_bits(self.u64()? as u32)),

@@ -1,38 +1,9 @@
 -- Arguments of primitives: the checks of Lua's auxiliary library (luaL_checkinteger, luaL_checklstring in lauxlib.c).
 -- The i-th of n arguments is the value at base + 16 * (i - 1).
 
--- text_to_integer(payload, out) is 1 after it stored the integer that the text is a numeral of (luaO_str2num, then
+-- text_to_integer(L, payload, out) is 1 after it stored the integer that the text is a numeral of (luaO_str2num, then
 -- luaV_tointeger) at `out`; 0 if the text is no numeral; 2 if it is the numeral of a float without integer representation.
 -- integer_to_text(L, value) is a string of decimal digits, or 0 after an error.
-
--- The integer that a float's bits stand for, and whether there is one (luaV_flttointns in lvm.c, mode F2Ieq).
-local function float_to_integer(bits)
-  local exponent = (bits >> 52 & 0x7ff) - 1075
-  local fraction = bits & 0xfffffffffffff
-  local mantissa = fraction | 0x10000000000000
-  local magnitude = 0
-  local exact = 1
-  if bits << 1 == 0 then
-    magnitude = 0
-  elseif exponent >= 0 then
-    magnitude = shl(mantissa, exponent)
-    -- Of the magnitudes from 2^63 on only -2^63 is an integer.
-    if exponent > 10 and bits ~= 0xc3e0000000000000 then
-      exact = 0
-    end
-  elseif exponent < -52 then
-    exact = 0
-  else
-    magnitude = shr(mantissa, -exponent)
-    if shl(magnitude, -exponent) ~= mantissa then
-      exact = 0
-    end
-  end
-  if bits < 0 then
-    magnitude = -magnitude
-  end
-  return magnitude, exact
-end
 
 -- Turns argument i, which is no integer, into one, in place. 1, or 0 after an error.
 function convert_int_arg(L, base, n, i)
@@ -43,7 +14,7 @@ function convert_int_arg(L, base, n, i)
   end
   local tag = u64(at)
   if tag == TAG_STRING then
-    local outcome = text_to_integer(u64(at + 8), at + 8)
+    local outcome = text_to_integer(L, u64(at + 8), at + 8)
     if outcome == 1 then
       set64(at, TAG_INT)
       return 1
@@ -53,10 +24,10 @@ function convert_int_arg(L, base, n, i)
       return 0
     end
   elseif tag == TAG_FLOAT then
-    local value, exact = float_to_integer(u64(at + 8))
-    if exact ~= 0 then
+    local bits = u64(at + 8)
+    if float_is_integer(bits) ~= 0 then
       set64(at, TAG_INT)
-      set64(at + 8, value)
+      set64(at + 8, float_to_integer(bits))
       return 1
     end
     arg_error(L, i, "number has no integer representation")
@@ -71,18 +42,19 @@ function convert_str_arg(L, base, n, i)
   local at = base + 16 * (i - 1)
   if i <= n then
     local tag = u64(at)
-    if tag == TAG_INT then
-      local text = integer_to_text(L, u64(at + 8))
+    if tag == TAG_INT or tag == TAG_FLOAT then
+      local text = u64(at + 8)
+      if tag == TAG_INT then
+        text = integer_to_text(L, text)
+      else
+        text = inline.float_to_text(L, text)
+      end
       if text == 0 then
         return 0
       end
       set64(at, TAG_STRING)
       set64(at + 8, text)
       return 1
-    end
-    if tag == TAG_FLOAT then
-      raise(L, "floats cannot be computed at packet time")
-      return 0
     end
   end
   type_error(L, base, n, i, "string")
@@ -108,6 +80,35 @@ function inline.opt_int(L, base, n, i, default)
   end
   if u64(at) ~= TAG_INT then
     if convert_int_arg(L, base, n, i) ~= 1 then
+      return 0, 0
+    end
+  end
+  return u64(at + 8), 1
+end
+
+-- Turns argument i, which is no float, into one, in place (luaL_checknumber). 1, or 0 after an error.
+function convert_float_arg(L, base, n, i)
+  local at = base + 16 * (i - 1)
+  local kind = 0
+  if i <= n then
+    kind = inline.operand_number(L, at, at + 8)
+  end
+  if kind == 0 then
+    type_error(L, base, n, i, "number")
+    return 0
+  end
+  if kind == 1 then
+    set64(at + 8, float_of_integer(u64(at + 8)))
+  end
+  set64(at, TAG_FLOAT)
+  return 1
+end
+
+-- Argument i as a float, and 1; or 0, 0 after an error.
+function inline.float_arg(L, base, n, i)
+  local at = base + 16 * (i - 1)
+  if i > n or u64(at) ~= TAG_FLOAT then
+    if convert_float_arg(L, base, n, i) ~= 1 then
       return 0, 0
     end
   end

@@ -37,14 +37,12 @@ function shift_left(x, y)
   return shr(x, 0 - y)
 end
 
--- The integer that an operand of arithmetic stands for, at `out`: 1; 0 if it is no number, more if it is a float.
-function operand_integer(value, out)
+-- The number that an operand of arithmetic stands for, at `out`: 1 for an integer, 2 for a float, 0 if it is no number.
+function inline.operand_number(L, value, out)
   local tag = u64(value)
-  if tag == TAG_INT then
-    set64(out, u64(value + 8))
-    return 1
-  end
-  if tag == TAG_STRING then return text_to_number(u64(value + 8), out) end
+  if tag == TAG_STRING then return text_to_number(L, u64(value + 8), out) end
+  set64(out, u64(value + 8))
+  if tag == TAG_INT then return 1 end
   if tag == TAG_FLOAT then return 2 end
   return 0
 end
@@ -57,21 +55,52 @@ function inline.is_number(value)
   return u64(value) == TAG_INT or u64(value) == TAG_FLOAT
 end
 
+-- Whether the result of an operation of two integers is an integer.
+function inline.keeps_integers(operation)
+  return operation ~= OPERATION_DIV and operation ~= OPERATION_POW
+end
+
+-- A number as a float.
+function inline.number_to_float(tag, payload)
+  if tag == TAG_INT then payload = float_of_integer(payload) end
+  return payload
+end
+
+-- Arithmetic of floats by the operation's number (luai_num… in llimits.h).
+function float_operation(L, operation, x, y)
+  if operation == OPERATION_ADD then return float_add(x, y) end
+  if operation == OPERATION_SUB then return float_subtract(x, y) end
+  if operation == OPERATION_MUL then return float_multiply(x, y) end
+  if operation == OPERATION_DIV then return float_divide(x, y) end
+  if operation == OPERATION_MOD then return float_modulo(x, y) end
+  if operation == OPERATION_IDIV then return float_floor(float_divide(x, y)) end
+  if operation == OPERATION_POW then
+    -- A square is a product in C, too (luai_numpow).
+    if y == 0x4000000000000000 then return float_multiply(x, x) end
+    return float_power(L, x, y)
+  end
+  return x ~ (1 << 63)
+end
+
 -- dest := first operation second.
 function arithmetic(L, operation, dest, first, second)
   local left = u64(first)
   local right = u64(second)
-  if left == TAG_INT and right == TAG_INT then
+  if left == TAG_INT and right == TAG_INT and inline.keeps_integers(operation) then
     local y = u64(second + 8)
     if y == 0 then
       if operation == OPERATION_MOD then return raise_here(L, "attempt to perform 'n%0'") end
       if operation == OPERATION_IDIV then return raise_here(L, "attempt to divide by zero") end
     end
-    if operation == OPERATION_DIV or operation == OPERATION_POW then
-      return raise_here(L, "floats cannot be computed at packet time")
-    end
     set64(dest + 8, integer_operation(operation, u64(first + 8), y))
     set64(dest, TAG_INT)
+    return 0
+  end
+  if inline.is_number(first) and inline.is_number(second) and not inline.is_bitwise(operation) then
+    local x = inline.number_to_float(left, u64(first + 8))
+    local y = inline.number_to_float(right, u64(second + 8))
+    set64(dest + 8, float_operation(L, operation, x, y))
+    set64(dest, TAG_FLOAT)
     return 0
   end
   set64(L + L_CALL_FUNC, first)
@@ -87,11 +116,6 @@ function arithmetic_slow(L)
   local second = u64(L + L_CALL_COUNT)
   local dest = u64(L + L_CALL_DEST)
   local operation = u64(L + L_CALL_WANT)
-  if operation == OPERATION_UNM and u64(first) == TAG_FLOAT then
-    set64(dest + 8, u64(first + 8) ~ (1 << 63))
-    set64(dest, TAG_FLOAT)
-    return 0
-  end
   if inline.is_bitwise(operation) and inline.is_number(first) and inline.is_number(second) then
     return bitwise_floats(L, operation, dest, first, second)
   end
@@ -145,20 +169,25 @@ end
 -- Arithmetic with a string operand: 0 done, FAIL, 1 if an operand is no numeral.
 function string_arithmetic(L, operation, dest, first, second)
   local out = L + L_KEY
-  local left = operand_integer(first, out)
-  local right = operand_integer(second, out + 8)
+  local left = inline.operand_number(L, first, out)
+  local right = inline.operand_number(L, second, out + 8)
   if left == 0 or right == 0 then return 1 end
-  if left ~= 1 or right ~= 1 or operation == OPERATION_DIV or operation == OPERATION_POW then
-    return raise(L, "floats cannot be computed at packet time")
-  end
-  -- The metamethods of strings stand nowhere in the script.
+  local x = u64(out)
   local y = u64(out + 8)
-  if y == 0 then
-    if operation == OPERATION_MOD then return raise_plain(L, "attempt to perform 'n%0'") end
-    if operation == OPERATION_IDIV then return raise_plain(L, "attempt to divide by zero") end
+  if left == 1 and right == 1 and inline.keeps_integers(operation) then
+    -- The metamethods of strings stand nowhere in the script.
+    if y == 0 then
+      if operation == OPERATION_MOD then return raise_plain(L, "attempt to perform 'n%0'") end
+      if operation == OPERATION_IDIV then return raise_plain(L, "attempt to divide by zero") end
+    end
+    set64(dest + 8, integer_operation(operation, x, y))
+    set64(dest, TAG_INT)
+    return 0
   end
-  set64(dest + 8, integer_operation(operation, u64(out), y))
-  set64(dest, TAG_INT)
+  if left == 1 then x = float_of_integer(x) end
+  if right == 1 then y = float_of_integer(y) end
+  set64(dest + 8, float_operation(L, operation, x, y))
+  set64(dest, TAG_FLOAT)
   return 0
 end
 
@@ -177,20 +206,31 @@ function string_arithmetic_error(L, operation, first, second)
 end
 
 function arithmetic_error(L, operation, first, second)
-  local left = u64(first)
-  local right = u64(second)
-  if (left == TAG_INT or left == TAG_FLOAT) and (right == TAG_INT or right == TAG_FLOAT) then
-    return raise_here(L, "floats cannot be computed at packet time")
-  end
   -- The first operand is to blame unless it is a number (luaG_opinterror).
   local culprit = first
   local name = operand_name(L, S_A)
-  if left == TAG_INT or left == TAG_FLOAT then
+  if inline.is_number(first) then
     culprit = second
     name = operand_name(L, S_B)
   end
   if inline.is_bitwise(operation) then return operand_error(L, culprit, "perform bitwise operation on", name) end
   return operand_error(L, culprit, "perform arithmetic on", name)
+end
+
+-- The order of two numbers, exactly (LTnum and LEnum in lvm.c): -1, 0 or 1, or 2 or -2 for NaN.
+function order_numbers(first, second)
+  local left = u64(first)
+  local right = u64(second)
+  local x = u64(first + 8)
+  local y = u64(second + 8)
+  if left == TAG_INT then
+    if right ~= TAG_INT then return order_integer_float(x, y) end
+    if x < y then return -1 end
+    if x > y then return 1 end
+    return 0
+  end
+  if right == TAG_INT then return 0 - order_integer_float(y, x) end
+  return float_compare(x, y)
 end
 
 -- first < second: 1 or 0, FAIL, or REQUEST with the answer in L_COMPARE.
@@ -203,6 +243,10 @@ function less_than(L, first, second)
   end
   if left == TAG_STRING and right == TAG_STRING then
     if text_compare(u64(first + 8), u64(second + 8)) < 0 then return 1 end
+    return 0
+  end
+  if inline.is_number(first) and inline.is_number(second) then
+    if order_numbers(first, second) == -1 then return 1 end
     return 0
   end
   return compare_slow(L, first, second, "__lt")
@@ -220,6 +264,11 @@ function less_equal(L, first, second)
     if text_compare(u64(first + 8), u64(second + 8)) <= 0 then return 1 end
     return 0
   end
+  if inline.is_number(first) and inline.is_number(second) then
+    local order = order_numbers(first, second)
+    if order == -1 or order == 0 then return 1 end
+    return 0
+  end
   return compare_slow(L, first, second, "__le")
 end
 
@@ -228,41 +277,7 @@ function compare_slow(L, first, second, event)
   local handler = metamethod(L, first, event, hash)
   if u64(handler) == TAG_NIL then handler = metamethod(L, second, event, hash) end
   if u64(handler) ~= TAG_NIL then return request_binary(L, handler, first, second, L + L_COMPARE) end
-  local left = u64(first)
-  local right = u64(second)
-  if (left == TAG_INT or left == TAG_FLOAT) and (right == TAG_INT or right == TAG_FLOAT) then
-    return compare_float(first, second, event)
-  end
   return order_error(L, first, second)
-end
-
--- A float as a number that orders like it: the bits of negative ones are turned round.
-function inline.float_order(bits)
-  if bits < 0 then bits = (bits ~ 0x7fffffffffffffff) + 1 end
-  return bits
-end
-
--- Comparison with constants that are floats (lvm.c, LTnum and LEnum). NaN compares false.
-function compare_float(first, second, event)
-  local strict = 0
-  if text_equal(event, "__lt") ~= 0 then strict = 1 end
-  if u64(first) == TAG_FLOAT and u64(second) == TAG_FLOAT then
-    local x = inline.float_order(u64(first + 8))
-    local y = inline.float_order(u64(second + 8))
-    if x > 0x7ff0000000000000 or y > 0x7ff0000000000000 or x < -0x7ff0000000000000 or y < -0x7ff0000000000000 then
-      return 0
-    end
-    if x < y or (strict == 0 and x == y) then return 1 end
-    return 0
-  end
-  local order = 0
-  if u64(first) == TAG_FLOAT then
-    order = 0 - order_integer_float(u64(second + 8), u64(first + 8))
-  else
-    order = order_integer_float(u64(first + 8), u64(second + 8))
-  end
-  if order == -1 or (strict == 0 and order == 0) then return 1 end
-  return 0
 end
 
 -- An integer against a float: -1, 0 or 1; 2 or -2 for NaN.
@@ -314,24 +329,23 @@ function inline.for_error(L, value, what)
   return inline.fault(L, FAULT_FOR, value, what, 0)
 end
 
--- OP_FORPREP over integers: 1 to skip the loop, 0 to enter it; the registers at `at` become counter, step and variable.
+-- OP_FORPREP: 1 to skip the loop, 0 to enter it; the registers at `at` become counter, step and variable, or, where the first one has a float,
+-- limit, step and variable of a loop over floats.
 function for_prepare(L, at)
-  if u64(at) ~= TAG_INT or u64(at + 32) ~= TAG_INT then return for_mismatch(L, at) end
+  if u64(at) ~= TAG_INT or u64(at + 32) ~= TAG_INT then return for_floats(L, at) end
   local init = u64(at + 8)
   local step = u64(at + 40)
   if step == 0 then return raise_here(L, "'for' step is zero") end
   local limit = u64(at + 24)
-  if u64(at + 16) == TAG_FLOAT then
-    local bits = u64(at + 24)
-    if for_float_limit(bits, step, L + L_KEY) ~= 0 then return 1 end
-    limit = u64(L + L_KEY)
-  elseif u64(at + 16) ~= TAG_INT then
+  if u64(at + 16) ~= TAG_INT then
     -- A limit may be a numeral (forlimit in lvm.c).
-    local kind = 0
-    if u64(at + 16) == TAG_STRING then kind = text_to_integer(limit, L + L_KEY) end
+    local kind = inline.operand_number(L, at + 16, L + L_KEY)
     if kind == 0 then return inline.for_error(L, at + 16, "limit") end
-    if kind ~= 1 then return raise_here(L, "floats cannot be computed at packet time") end
     limit = u64(L + L_KEY)
+    if kind == 2 then
+      if for_float_limit(limit, step, L + L_KEY) ~= 0 then return 1 end
+      limit = u64(L + L_KEY)
+    end
   end
   local count = 0
   if step > 0 then
@@ -352,7 +366,7 @@ end
 -- A constant float as limit, clipped to the integers (forlimit in lvm.c): 1 if the loop does not run.
 function for_float_limit(bits, step, out)
   local order_low = order_integer_float(1 << 63, bits)
-  if order_low == 2 then return 1 end
+  -- NaN counts as one that is below all integers.
   if order_low > 0 then
     if step > 0 then return 1 end
     set64(out, 1 << 63)
@@ -376,18 +390,44 @@ function for_float_limit(bits, step, out)
   return 0
 end
 
--- Whether a value is a number or the numeral of one: 1 or 0.
-function is_number_like(L, at)
-  local tag = u64(at)
-  if tag == TAG_INT or tag == TAG_FLOAT then return 1 end
-  if tag == TAG_STRING and text_to_number(u64(at + 8), L + L_KEY) ~= 0 then return 1 end
+-- Makes a float of the number, or of the numeral, in a register: 0 if it is none.
+local function make_float(L, at)
+  local kind = inline.operand_number(L, at, at + 8)
+  if kind == 1 then set64(at + 8, float_of_integer(u64(at + 8))) end
+  if kind ~= 0 then set64(at, TAG_FLOAT) end
+  return kind
+end
+
+-- Where the variable of a loop over floats is: -1 before the limit, 0 there, 1 behind it, 2 if one of them is NaN.
+local function loop_order(step, variable, limit)
+  -- A step that is not above zero counts down, also if it is NaN.
+  if float_compare(0, step) == -1 then return float_compare(variable, limit) end
+  return float_compare(limit, variable)
+end
+
+-- A loop over floats: registers as for_prepare finds and leaves them.
+function for_floats(L, at)
+  if make_float(L, at + 16) == 0 then return inline.for_error(L, at + 16, "limit") end
+  if make_float(L, at + 32) == 0 then return inline.for_error(L, at + 32, "step") end
+  if make_float(L, at) == 0 then return inline.for_error(L, at, "initial value") end
+  local variable = u64(at + 8)
+  local limit = u64(at + 24)
+  local step = u64(at + 40)
+  if step << 1 == 0 then return raise_here(L, "'for' step is zero") end
+  set64(at + 8, limit)
+  set64(at + 24, step)
+  set64(at + 40, variable)
+  if loop_order(step, variable, limit) == 1 then return 1 end
   return 0
 end
 
--- A loop over floats, if all three values are numbers.
-function for_mismatch(L, at)
-  if is_number_like(L, at + 16) == 0 then return inline.for_error(L, at + 16, "limit") end
-  if is_number_like(L, at + 32) == 0 then return inline.for_error(L, at + 32, "step") end
-  if is_number_like(L, at) == 0 then return inline.for_error(L, at, "initial value") end
-  return raise_here(L, "floats cannot be computed at packet time")
+-- The turn of a loop over floats: 1 if it goes on (floatforloop in lvm.c).
+function for_next_float(at)
+  local step = u64(at + 24)
+  local variable = float_add(u64(at + 40), step)
+  local order = loop_order(step, variable, u64(at + 8))
+  if order ~= -1 and order ~= 0 then return 0 end
+  set64(at + 32, TAG_FLOAT)
+  set64(at + 40, variable)
+  return 1
 end

@@ -51,6 +51,8 @@ local function frame_at(L, level)
   while u64(frame + F_KIND) ~= KIND_ENTRY do
     local kind = u64(frame + F_KIND)
     local levels = 1
+    -- The stack of a coroutine ends there.
+    if kind >= KIND_RESUME then return frame end
     if kind == KIND_LUA then
       if u64(u64(u64(frame + F_CLOSURE) + C_PROTO) + P_HIDDEN) == HIDDEN_PART then levels = 0 end
     elseif kind == KIND_HANDLER then
@@ -110,7 +112,6 @@ function raw_tostring(L, base, n)
   if n < 1 then return arg_error(L, 1, "value expected") end
   local tag = u64(base)
   local payload = u64(base + 8)
-  if tag == TAG_FLOAT then return raise(L, "floats cannot be computed at packet time") end
   if tag <= TAG_STRING then
     local text = value_to_text(L, tag, payload)
     if text == 0 then return FAIL end

@@ -205,6 +205,7 @@ function finish_marker(L)
   if kind == KIND_LUA then return DISPATCH end
   if kind == KIND_ENTRY then return FINISHED end
   if kind == KIND_CLOSING then return CLOSE end
+  if kind >= KIND_RESUME then return ENDED end
   return HANDLED
 end
 
@@ -282,8 +283,16 @@ end
 
 -- Sets t[first + 1 … first + count] to the values at `from` (OP_SETLIST).
 function table_append(L, t, from, count, first)
-  local key = L + L_KEY
   local i = 0
+  if first == u64(t + T_COUNT) and u64(t + T_INTS) == 0 and first + count <= u64(t + T_ARRAY_CAP) then
+    local to = u64(t + T_ARRAY) + (first << 4)
+    while i < count and u64(from + (i << 4)) ~= TAG_NIL do
+      inline.copy_value(to + (i << 4), from + (i << 4))
+      i = i + 1
+    end
+    set64(t + T_COUNT, first + i)
+  end
+  local key = L + L_KEY
   while i < count do
     set64(key, TAG_INT)
     set64(key + 8, first + i + 1)

@@ -151,6 +151,8 @@ function throw_to(L, frame)
     set64(frame + F_FAILURE, TAG_STRING)
     set64(frame + F_FAILURE + 8, "<no error object>")
   end
+  -- Variables of a coroutine that was resumed stay as they are until it is closed.
+  if u64(frame + F_KIND) == KIND_RESUME then return ENDED end
   if u64(frame + F_KIND) ~= KIND_CLOSING then
     set64(frame + F_CAUGHT, u64(frame + F_KIND))
     set64(frame + F_KIND, KIND_CLOSING)
@@ -165,9 +167,16 @@ function close_more(L)
   local slot = take_closed(L, u64(frame + F_BASE))
   if slot ~= 0 then
     inline.copy_value(slot + 48, frame + F_FAILURE)
-    return request_close(L, slot, slot + 16, 2)
+    -- A coroutine may be closed without an error.
+    local count = 2
+    if u64(frame + F_FAILURE) == TAG_NIL then count = 1 end
+    return request_close(L, slot, slot + 16, count)
   end
   local kind = u64(frame + F_CAUGHT)
+  if kind >= KIND_RESUME then
+    set64(frame + F_KIND, kind)
+    return ENDED
+  end
   inline.copy_value(L + L_ERROR_TAG, frame + F_FAILURE)
   if kind == KIND_ENTRY then
     if u64(frame + F_VALUE) == TAG_STRING then inline.copy_value(L + L_ERROR_TAG, frame + F_VALUE) end

@@ -51,6 +51,7 @@ function entry_become(L, t, number, key)
   set64(t + T_INDEX_MASK, 0)
   set64(t + T_LIVE, 0)
   set64(t + T_INTS, 0)
+  set64(t + T_FILTER, 0)
   set64(t + T_FLAGS, FLAG_SHARED | FLAG_ENTRY | number << FLAG_NUMBER)
   inline.copy_value(t + T_KEY, key)
   return 0

@@ -140,6 +140,7 @@ function tag_name(tag)
   if tag == TAG_STRING then return "string" end
   if tag == TAG_TABLE then return "table" end
   if tag <= TAG_BUILTIN then return "function" end
+  if tag == TAG_THREAD then return "thread" end
   return "userdata"
 end
 

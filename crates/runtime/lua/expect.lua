@@ -84,7 +84,7 @@ end
 function expect_length(L, base, n)
   local tag = u64(base)
   local payload = u64(base + 8)
-  if tag == TAG_STRING and text_to_integer(payload, base + 8) == 1 then tag = TAG_INT end
+  if tag == TAG_STRING and text_to_integer(L, payload, base + 8) == 1 then tag = TAG_INT end
   if tag == TAG_FLOAT and float_is_integer(payload) ~= 0 then
     set64(base + 8, float_to_integer(payload))
     tag = TAG_INT

@@ -1,29 +1,7 @@
 -- string.format (manual § 6.5, lstrlib.c).
 --
 -- The text is built at the end of the packet memory, and nothing is allocated meanwhile. What is known of the conversion that
--- is being done is in a record at L_SCRATCH:
-
--- FLAG_…
-local FLAGS <const> = 0
-local WIDTH <const> = 8
--- -1 if there is none.
-local PRECISION <const> = 16
--- 1 if flags, width and precision are in order.
-local CLEAN <const> = 24
--- The conversion's text, as a string.
-local FORM <const> = 32
--- The character that says which conversion it is; 0 at the end of the format.
-local LETTER <const> = 40
--- Digits of integers end here: 22 octal ones at most.
-local DIGITS <const> = 96
--- What a conversion makes, before it is padded: 2 + 20 + 99 characters at most.
-local BODY <const> = 128
-
-local FLAG_LEFT <const> = 1
-local FLAG_PLUS <const> = 2
-local FLAG_FORM <const> = 4
-local FLAG_ZERO <const> = 8
-local FLAG_SPACE <const> = 16
+-- is being done is in a record at L_SCRATCH (FORMAT_…).
 
 local PERCENT <const> = 37
 local MINUS <const> = 45
@@ -36,15 +14,15 @@ local ONES <const> = 0x0101010101010101
 
 local function flag_bit(c)
   if c == 45 then
-    return FLAG_LEFT
+    return FORMAT_FLAG_LEFT
   elseif c == 43 then
-    return FLAG_PLUS
+    return FORMAT_FLAG_PLUS
   elseif c == 35 then
-    return FLAG_FORM
+    return FORMAT_FLAG_FORM
   elseif c == 48 then
-    return FLAG_ZERO
+    return FORMAT_FLAG_ZERO
   elseif c == 32 then
-    return FLAG_SPACE
+    return FORMAT_FLAG_SPACE
   end
   return 0
 end
@@ -81,13 +59,13 @@ function format_read(L, at, stop)
     at = at + 1
     bit = flag_bit(char_at(at, stop))
   end
-  set64(scratch + FLAGS, flags)
+  set64(scratch + FORMAT_FLAGS, flags)
   local width, behind = two_digits(at, stop)
-  set64(scratch + WIDTH, width)
-  set64(scratch + PRECISION, -1)
+  set64(scratch + FORMAT_WIDTH, width)
+  set64(scratch + FORMAT_PRECISION, -1)
   if char_at(behind, stop) == 46 then
     local precision, last = two_digits(behind + 1, stop)
-    set64(scratch + PRECISION, precision)
+    set64(scratch + FORMAT_PRECISION, precision)
     behind = last
   end
   -- The conversion's letter is what follows any number of such characters.
@@ -104,28 +82,28 @@ function format_read(L, at, stop)
   if at == behind then
     clean = 1
   end
-  set64(scratch + CLEAN, clean)
-  set64(scratch + LETTER, c)
+  set64(scratch + FORMAT_CLEAN, clean)
+  set64(scratch + FORMAT_LETTER, c)
   local size = at - first + 1
   if c ~= 0 then
     size = size + 1
   end
-  set64(scratch + FORM, first - 1 | size << 32)
+  set64(scratch + FORMAT_TEXT, first - 1 | size << 32)
   return at + 1
 end
 
 -- 1 if the conversion has only flags out of `allowed`, and no precision if that is -1; else 0.
-local function is_good(scratch, allowed, precision)
-  if u64(scratch + CLEAN) == 0 or u64(scratch + FLAGS) & ~allowed ~= 0 then
+function inline.format_is_good(scratch, allowed, precision)
+  if u64(scratch + FORMAT_CLEAN) == 0 or u64(scratch + FORMAT_FLAGS) & ~allowed ~= 0 then
     return 0
-  elseif precision ~= 1 and u64(scratch + PRECISION) >= 0 then
+  elseif precision ~= 1 and u64(scratch + FORMAT_PRECISION) >= 0 then
     return 0
   end
   return 1
 end
 
-local function raise_bad(L, scratch)
-  return raise_joined(L, "invalid conversion specification: '", u64(scratch + FORM), "'")
+function inline.format_raise_bad(L, scratch)
+  return raise_joined(L, "invalid conversion specification: '", u64(scratch + FORMAT_TEXT), "'")
 end
 
 -- Stores `count` equal bytes, and up to 7 more. The address behind them.
@@ -142,40 +120,40 @@ local function fill(at, byte, count)
   return stop
 end
 
--- Appends a prefix (up to two characters, and their number in the byte above), `zeros` zeros and the body, padded to the
+-- Appends a prefix (up to three characters, and their number in the byte above), `zeros` zeros and the body, padded to the
 -- width with spaces; where `zeros` is -1 and the flags say so with zeros. The address behind it.
 function format_put(L, at, prefix, zeros, body)
   local scratch = u64(L + L_SCRATCH)
-  local flags = u64(scratch + FLAGS)
+  local flags = u64(scratch + FORMAT_FLAGS)
   local length = body >> 32
-  local padding = u64(scratch + WIDTH) - (prefix >> 16) - length
+  local padding = u64(scratch + FORMAT_WIDTH) - (prefix >> 24) - length
   if zeros > 0 then
     padding = padding - zeros
-  elseif zeros < 0 and flags & FLAG_ZERO ~= 0 and flags & FLAG_LEFT == 0 then
+  elseif zeros < 0 and flags & FORMAT_FLAG_ZERO ~= 0 and flags & FORMAT_FLAG_LEFT == 0 then
     zeros = padding
     padding = 0
   end
-  if flags & FLAG_LEFT == 0 then
+  if flags & FORMAT_FLAG_LEFT == 0 then
     at = fill(at, 32, padding)
   end
-  set16(at, prefix)
-  at = fill(at + (prefix >> 16), ZERO, zeros)
+  set32(at, prefix)
+  at = fill(at + (prefix >> 24), ZERO, zeros)
   copy_bytes(at, body & 0xffffffff, length)
   at = at + length
-  if flags & FLAG_LEFT ~= 0 then
+  if flags & FORMAT_FLAG_LEFT ~= 0 then
     at = fill(at, 32, padding)
   end
   return at
 end
 
 -- The prefix that shows the sign of a number.
-local function sign_prefix(flags, value)
+function inline.format_sign_prefix(flags, value)
   if value < 0 then
-    return MINUS | 1 << 16
-  elseif flags & FLAG_PLUS ~= 0 then
-    return 43 | 1 << 16
-  elseif flags & FLAG_SPACE ~= 0 then
-    return 32 | 1 << 16
+    return MINUS | 1 << 24
+  elseif flags & FORMAT_FLAG_PLUS ~= 0 then
+    return 43 | 1 << 24
+  elseif flags & FORMAT_FLAG_SPACE ~= 0 then
+    return 32 | 1 << 24
   end
   return 0
 end
@@ -197,27 +175,27 @@ end
 
 -- Appends an integer with the conversion d, i, u, o, x or X. The address behind it.
 local function put_integer(L, scratch, at, letter, value)
-  local flags = u64(scratch + FLAGS)
-  local stop = scratch + DIGITS
+  local flags = u64(scratch + FORMAT_FLAGS)
+  local stop = scratch + FORMAT_DIGITS
   local prefix = 0
   local first = stop
   if letter == 120 or letter == 88 then -- x X
     first = store_in_base(stop, value, 4, letter - 33)
-    if flags & FLAG_FORM ~= 0 and value ~= 0 then
-      prefix = ZERO | letter << 8 | 2 << 16
+    if flags & FORMAT_FLAG_FORM ~= 0 and value ~= 0 then
+      prefix = ZERO | letter << 8 | 2 << 24
     end
   elseif letter == 111 then -- o
     first = store_in_base(stop, value, 3, 0)
   else
     if letter ~= 117 then -- u
-      prefix = sign_prefix(flags, value)
+      prefix = inline.format_sign_prefix(flags, value)
       if value < 0 then
         value = -value
       end
     end
     first = store_digits(stop, value)
   end
-  local precision = u64(scratch + PRECISION)
+  local precision = u64(scratch + FORMAT_PRECISION)
   if precision == 0 and value == 0 then
     first = stop
   end
@@ -228,7 +206,7 @@ local function put_integer(L, scratch, at, letter, value)
       zeros = 0
     end
   end
-  if letter == 111 and flags & FLAG_FORM ~= 0 and zeros <= 0 and (first == stop or value ~= 0) then
+  if letter == 111 and flags & FORMAT_FLAG_FORM ~= 0 and zeros <= 0 and (first == stop or value ~= 0) then
     -- The alternative form of an octal number begins with a zero.
     first = first - 1
     set8(first, ZERO)
@@ -239,30 +217,30 @@ end
 -- Flags of integer conversions.
 local function integer_flags(letter)
   if letter == 100 or letter == 105 then -- d i
-    return FLAG_LEFT | FLAG_PLUS | FLAG_ZERO | FLAG_SPACE
+    return FORMAT_FLAG_LEFT | FORMAT_FLAG_PLUS | FORMAT_FLAG_ZERO | FORMAT_FLAG_SPACE
   elseif letter == 117 then -- u
-    return FLAG_LEFT | FLAG_ZERO
+    return FORMAT_FLAG_LEFT | FORMAT_FLAG_ZERO
   end
-  return FLAG_LEFT | FLAG_FORM | FLAG_ZERO
+  return FORMAT_FLAG_LEFT | FORMAT_FLAG_FORM | FORMAT_FLAG_ZERO
 end
 
 -- Appends argument i with the conversion c, d, i, u, o, x or X. The address behind it, or FAIL.
 function format_integer(L, base, n, i, at)
   local scratch = u64(L + L_SCRATCH)
-  local letter = u64(scratch + LETTER)
-  if letter == 99 and is_good(scratch, FLAG_LEFT, -1) == 0 then -- c
-    return raise_bad(L, scratch)
+  local letter = u64(scratch + FORMAT_LETTER)
+  if letter == 99 and inline.format_is_good(scratch, FORMAT_FLAG_LEFT, -1) == 0 then -- c
+    return inline.format_raise_bad(L, scratch)
   end
   local value, ok = inline.int_arg(L, base, n, i)
   if ok == 0 then
     return FAIL
   end
   if letter == 99 then
-    set8(scratch + BODY, value)
-    return format_put(L, at, 0, 0, scratch + BODY | 1 << 32)
+    set8(scratch + FORMAT_BODY, value)
+    return format_put(L, at, 0, 0, scratch + FORMAT_BODY | 1 << 32)
   end
-  if is_good(scratch, integer_flags(letter), 1) == 0 then
-    return raise_bad(L, scratch)
+  if inline.format_is_good(scratch, integer_flags(letter), 1) == 0 then
+    return inline.format_raise_bad(L, scratch)
   end
   return put_integer(L, scratch, at, letter, value)
 end
@@ -271,24 +249,26 @@ end
 function format_pointer(L, value, at)
   local scratch = u64(L + L_SCRATCH)
   local tag = u64(value)
-  local stop = scratch + DIGITS
-  if is_good(scratch, FLAG_LEFT, -1) == 0 then
-    return raise_bad(L, scratch)
+  local stop = scratch + FORMAT_DIGITS
+  if inline.format_is_good(scratch, FORMAT_FLAG_LEFT, -1) == 0 then
+    return inline.format_raise_bad(L, scratch)
   end
   if tag < TAG_STRING then
     return format_put(L, at, 0, 0, "(null)")
   end
   local first = store_in_base(stop, u64(value + 8) & 0xffffffff, 4, 87)
-  return format_put(L, at, ZERO | 120 << 8 | 2 << 16, 0, first | stop - first << 32)
+  return format_put(L, at, ZERO | 120 << 8 | 2 << 24, 0, first | stop - first << 32)
 end
 
--- A value as a string for %s, without memory for the digits of an integer; 0 for values that Lua code has to convert.
-local function plain_text(scratch, tag, payload)
+-- A value as a string for %s, without memory for the digits of a number; 0 for values that Lua code has to convert.
+local function plain_text(L, scratch, tag, payload)
   if tag == TAG_STRING then
     return payload
   elseif tag == TAG_INT then
-    local first = store_integer(scratch + DIGITS, payload)
-    return first | scratch + DIGITS - first << 32
+    local first = store_integer(scratch + FORMAT_DIGITS, payload)
+    return first | scratch + FORMAT_DIGITS - first << 32
+  elseif tag == TAG_FLOAT then
+    return store_float(L, scratch + FORMAT_BODY, payload)
   elseif tag == TAG_NIL then
     return "nil"
   elseif tag == TAG_TRUE then
@@ -302,7 +282,7 @@ end
 -- Appends argument i, which is the value at `value`, with the conversion s. The address behind it, FAIL, or PENDING.
 function format_string(L, value, i, at)
   local scratch = u64(L + L_SCRATCH)
-  local text = plain_text(scratch, u64(value), u64(value + 8))
+  local text = plain_text(L, scratch, u64(value), u64(value + 8))
   if text == 0 then
     return PENDING
   end
@@ -311,13 +291,13 @@ function format_string(L, value, i, at)
   if inline.text_room(L, at, length) == 0 then
     return FAIL
   end
-  if u64(scratch + FORM) >> 32 ~= 2 then
+  if u64(scratch + FORMAT_TEXT) >> 32 ~= 2 then
     if find_byte(first, first + length, 0) ~= first + length then
       return arg_error(L, i, "string contains zeros")
-    elseif is_good(scratch, FLAG_LEFT, 1) == 0 then
-      return raise_bad(L, scratch)
+    elseif inline.format_is_good(scratch, FORMAT_FLAG_LEFT, 1) == 0 then
+      return inline.format_raise_bad(L, scratch)
     end
-    local precision = u64(scratch + PRECISION)
+    local precision = u64(scratch + FORMAT_PRECISION)
     if precision >= 0 or length < 100 then
       if precision >= 0 and precision < length then
         text = first | precision << 32
@@ -365,7 +345,7 @@ function format_quoted(L, value, i, at)
   local scratch = u64(L + L_SCRATCH)
   local tag = u64(value)
   local payload = u64(value + 8)
-  if u64(scratch + FORM) >> 32 ~= 2 then
+  if u64(scratch + FORMAT_TEXT) >> 32 ~= 2 then
     return raise(L, "specifier '%q' cannot have modifiers")
   elseif tag == TAG_STRING then
     local first = payload & 0xffffffff
@@ -375,60 +355,19 @@ function format_quoted(L, value, i, at)
     end
     return put_quoted(at, first, first + length)
   elseif tag == TAG_FLOAT then
-    return raise(L, "floats cannot be computed at packet time")
+    return put_float_literal(scratch, at, payload)
   elseif tag > TAG_STRING then
     return arg_error(L, i, "value has no literal form")
   elseif tag == TAG_INT and payload << 1 == 0 and payload ~= 0 then
     return inline.append(at, "0x8000000000000000")
   end
-  return inline.append(at, plain_text(scratch, tag, payload))
-end
-
--- Appends argument i, an integer that is converted to a float, with the conversion e, E, f, g or G. The address behind it, or
--- FAIL: other numbers are not at hand.
-function format_float(L, base, n, i, at)
-  local scratch = u64(L + L_SCRATCH)
-  local letter = u64(scratch + LETTER)
-  local good = is_good(scratch, FLAG_LEFT | FLAG_PLUS | FLAG_FORM | FLAG_ZERO | FLAG_SPACE, 1)
-  if letter | 32 == 97 then
-    -- For the conversion a, the form is checked before the argument.
-    if good == 0 then
-      return raise_bad(L, scratch)
-    end
-    return float_error(L, base, n, i)
-  end
-  local value = base + 16 * i - 16
-  if i > n or u64(value) ~= TAG_INT then
-    if i > n or u64(value) ~= TAG_STRING or text_to_number(u64(value + 8), value + 8) ~= 1 then
-      return float_error(L, base, n, i)
-    end
-    set64(value, TAG_INT)
-  end
-  if good == 0 then
-    return raise_bad(L, scratch)
-  end
-  local integer = u64(value + 8)
-  local flags = u64(scratch + FLAGS)
-  local prefix = sign_prefix(flags, integer)
-  if integer < 0 then
-    integer = -integer
-  end
-  local precision = u64(scratch + PRECISION)
-  if precision < 0 then
-    precision = 6
-  end
-  local point = 0
-  if flags & FLAG_FORM ~= 0 then
-    point = 1
-  end
-  local body = store_as_float(scratch + BODY, integer, letter, precision, point)
-  return format_put(L, at, prefix, -1, body)
+  return inline.append(at, plain_text(L, scratch, tag, payload))
 end
 
 -- Appends argument i with the conversion that was read. The address behind it, FAIL, or PENDING.
 local function put_argument(L, base, n, i, at)
   local scratch = u64(L + L_SCRATCH)
-  local letter = u64(scratch + LETTER)
+  local letter = u64(scratch + FORMAT_LETTER)
   local value = base + 16 * i - 16
   if letter == 115 then -- s
     return format_string(L, value, i, at)
@@ -441,7 +380,7 @@ local function put_argument(L, base, n, i, at)
   elseif letter == 102 or letter | 32 == 97 or letter | 32 == 101 or letter | 32 == 103 then
     return format_float(L, base, n, i, at)
   end
-  return raise_joined(L, "invalid conversion '", u64(scratch + FORM), "' to 'format'")
+  return raise_joined(L, "invalid conversion '", u64(scratch + FORMAT_TEXT), "' to 'format'")
 end
 
 -- string.format(format, ...). Where an argument for %s is neither a string nor an integer, boolean or nil, there are two
@@ -458,8 +397,8 @@ function string_format(L, base, n)
   local i = 1
   while from < stop do
     local percent = find_byte(from, stop, PERCENT)
-    -- 400: for a number.
-    if inline.text_room(L, at, percent - from + 400) == 0 then
+    -- 480: for a number.
+    if inline.text_room(L, at, percent - from + 480) == 0 then
       return FAIL
     end
     copy_bytes(at, from, percent - from)

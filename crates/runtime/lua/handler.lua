@@ -12,6 +12,7 @@ function start_handler(L, closure, object, count)
   set64(L + L_GROW_END, 0)
   set64(L + L_OPEN, 0)
   set64(L + L_TBC, 0)
+  set64(L + L_COROUTINE, 0)
   set64(L + L_TRACE, 0)
   set64(L + L_FAULT, FAULT_NONE)
   set64(L + L_ERROR_TAG, TAG_MISSING)
@@ -99,6 +100,8 @@ function error_text(L)
   local text = 0
   if tag == TAG_INT then
     text = integer_to_text(L, u64(L + L_ERROR))
+  elseif tag == TAG_FLOAT then
+    text = inline.float_to_text(L, u64(L + L_ERROR))
   else
     text = text_join(L, "(error object is a ", value_type(L + L_ERROR_TAG))
     if text ~= 0 then text = text_join(L, text, " value)") end

@@ -115,6 +115,89 @@ function index_text(L, dest, object, text, hash)
   return index(L, dest, object, L + L_KEY)
 end
 
+-- What tables with a metatable have under a name, if the tables to which `__index` leads are of load time: there that does not change. The
+-- address of the value, not nil, or 0.
+local function inherited(L, meta, name)
+  local stop = u64(L + L_IMAGE_END)
+  local turns = 0
+  while turns < 16 do
+    if meta == 0 or meta >= stop or meta == u64(L + L_SHARED_META) then return 0 end
+    local handler = table_get_text(meta, "__index", text_hash("__index"))
+    if u64(handler) ~= TAG_TABLE then return 0 end
+    local t = u64(handler + 8)
+    if t >= stop or u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return 0 end
+    local value = table_get_text(t, u64(name + A_NAME + 8), u64(name + A_HASH))
+    if u64(value) ~= TAG_NIL then return value end
+    meta = u64(t + T_META)
+    turns = turns + 1
+  end
+  return 0
+end
+
+-- dest := object[name], by the record of the access (A_…), where no function and no error comes of that; takes note of where the field is.
+-- 0, or GENERAL: `index` is to do it.
+function index_named(L, dest, object, name)
+  if u64(object) == TAG_TABLE then
+    local t = u64(object + 8)
+    local hash = u64(name + A_HASH)
+    if u64(t + T_FILTER) & inline.filter(hash) ~= 0 then
+      local entry = table_find_text(t, u64(name + A_NAME + 8), hash)
+      if entry ~= 0 and u64(entry + E_TAG) ~= TAG_NIL then
+        set64(L + u64(name + A_POSITION), entry - u64(t + T_ENTRIES))
+        inline.copy_value(dest, entry + E_TAG)
+        return 0
+      end
+    end
+    local meta = u64(t + T_META)
+    if meta == 0 then
+      set64(dest, TAG_NIL)
+      set64(dest + 8, 0)
+      return 0
+    end
+    local place = u64(name + A_INHERITED)
+    if place ~= 0 then
+      place = L + place
+      if u64(place) ~= meta then
+        local value = inherited(L, meta, name)
+        if value == 0 then return GENERAL end
+        set64(place, meta)
+        inline.copy_value(place + 8, value)
+      end
+      inline.copy_value(dest, place + 8)
+      return 0
+    end
+  end
+  return GENERAL
+end
+
+-- object[name] := value, in the same way. 0, FAIL, or GENERAL: `set_index` is to do it.
+function set_named(L, object, name, value)
+  if u64(object) == TAG_TABLE then
+    local t = u64(object + 8)
+    if t >= u64(L + L_IMAGE_END) then
+      local hash = u64(name + A_HASH)
+      local text = u64(name + A_NAME + 8)
+      local entry = 0
+      if u64(t + T_FILTER) & inline.filter(hash) ~= 0 then entry = table_find_text(t, text, hash) end
+      if entry ~= 0 and u64(entry + E_TAG) ~= TAG_NIL then
+        set64(L + u64(name + A_POSITION), entry - u64(t + T_ENTRIES))
+        table_assign(t, entry, value)
+        return 0
+      end
+      if u64(t + T_META) == 0 then
+        if entry == 0 then
+          if u64(value) == TAG_NIL then return 0 end
+          entry = table_add_entry(L, t, TAG_STRING, text, hash)
+          if entry == 0 then return FAIL end
+        end
+        table_assign(t, entry, value)
+        return 0
+      end
+    end
+  end
+  return GENERAL
+end
+
 -- object[key] := value. 0, FAIL, REQUEST, ASSIGN_OBJECT for a field of a packet object, or SHARED.
 function set_index(L, object, key, value)
   local turns = 0
@@ -155,6 +238,15 @@ function set_index(L, object, key, value)
   return raise_here(L, "'__newindex' chain too long; possibly a loop")
 end
 
+-- object[key] := value for a table that packets make, where no function and no error comes of that: an element of its array, or the one behind
+-- them. 0, FAIL, or GENERAL: `set_index` is to do it.
+function set_element(L, object, key, value)
+  if u64(object) ~= TAG_TABLE or u64(key) ~= TAG_INT then return GENERAL end
+  local t = u64(object + 8)
+  if t < u64(L + L_IMAGE_END) or u64(t + T_META) ~= 0 then return GENERAL end
+  return table_set_int(L, t, u64(key + 8), value)
+end
+
 -- object[text] := value.
 function set_index_text(L, object, text, value)
   set64(L + L_KEY, TAG_STRING)
@@ -166,7 +258,8 @@ end
 function store_shared(L, place, value)
   local tag = u64(value)
   local payload = u64(value + 8)
-  if tag >= TAG_STRING and tag <= TAG_CLOSURE and (payload & 0xffffffff) >= u64(L + L_IMAGE_END) then
+  local is_made = tag >= TAG_STRING and tag <= TAG_CLOSURE and (payload & 0xffffffff) >= u64(L + L_IMAGE_END)
+  if is_made or tag == TAG_THREAD then
     local text = text_join(L, "a ", tag_name(tag))
     if text ~= 0 then text = text_join(L, text, " made at packet time cannot be kept from packet to packet") end
     if text == 0 then return FAIL end
@@ -217,12 +310,12 @@ function concat(L, from)
   local frame = u64(L + L_CI)
   local count = u64(frame + F_PENDING)
   while count > 1 do
-    -- How many of the last values are strings or integers?
+    -- How many of the last values are strings or numbers?
     local joined = 0
     local scan = 1
     while scan ~= 0 and joined < count do
       local tag = u64(from + (count - 1 - joined << 4))
-      if tag == TAG_STRING or tag == TAG_INT then joined = joined + 1 else scan = 0 end
+      if tag >= TAG_INT and tag <= TAG_STRING then joined = joined + 1 else scan = 0 end
     end
     if joined >= 2 then
       local first = from + (count - joined << 4)
@@ -245,7 +338,6 @@ end
 function concat_error(L, left, from)
   local tag = u64(left)
   if tag == TAG_STRING or tag == TAG_INT or tag == TAG_FLOAT then left = left + 16 end
-  if u64(left) == TAG_FLOAT then return raise_here(L, "floats cannot be computed at packet time") end
   local names = operand_name(L, S_A)
   local name = 0
   if names ~= 0 then name = u64((names & 0xffffffff) + (left - from >> 1)) end

@@ -1,96 +1,269 @@
--- The part of the mathematical library that works on integers (manual § 6.8, lmathlib.c).
+-- The mathematical library (manual § 6.8, lmathlib.c).
 
--- Ceil (step -1) and floor (1) of what is no integer: of constants that are floats. What is beyond the integers is a float still.
-function math_of_float(L, base, n, step)
-  if n == 0 or u64(base) ~= TAG_FLOAT then
-    return float_error(L, base, n, 1)
+local ONE <const> = 0x3ff0000000000000
+
+-- Returns a float with integral value, as an integer if it is one (pushnumint).
+local function return_integral(base, bits)
+  if float_is_integer(bits) ~= 0 then
+    return inline.return_value(base, TAG_INT, float_to_integer(bits))
   end
-  local bits = u64(base + 8)
-  local low = order_integer_float(1 << 63, bits)
-  if low > 0 or order_integer_float(0x7fffffffffffffff, bits) ~= 1 then
-    return inline.return_value(base, TAG_FLOAT, bits)
-  end
-  for_float_limit(bits, step, base + 8)
-  return inline.return_value(base, TAG_INT, u64(base + 8))
+  return inline.return_value(base, TAG_FLOAT, bits)
 end
 
 function math_abs(L, base, n)
-  if n ~= 0 and u64(base) == TAG_FLOAT then
-    return inline.return_value(base, TAG_FLOAT, u64(base + 8) & 0x7fffffffffffffff)
+  if n ~= 0 and u64(base) == TAG_INT then
+    local value = u64(base + 8)
+    if value < 0 then
+      value = -value
+    end
+    return inline.return_value(base, TAG_INT, value)
   end
-  if n == 0 or u64(base) ~= TAG_INT then
-    return float_error(L, base, n, 1)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
   end
-  local value = u64(base + 8)
-  if value < 0 then
-    value = -value
-  end
-  return inline.return_value(base, TAG_INT, value)
+  return inline.return_value(base, TAG_FLOAT, bits & 0x7fffffffffffffff)
 end
 
 function math_ceil(L, base, n)
-  if n == 0 or u64(base) ~= TAG_INT then
-    return math_of_float(L, base, n, -1)
+  if n ~= 0 and u64(base) == TAG_INT then
+    return inline.return_value(base, TAG_INT, u64(base + 8))
   end
-  return inline.return_value(base, TAG_INT, u64(base + 8))
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return return_integral(base, float_ceil(bits))
 end
 
 function math_floor(L, base, n)
-  if n == 0 or u64(base) ~= TAG_INT then
-    return math_of_float(L, base, n, 1)
+  if n ~= 0 and u64(base) == TAG_INT then
+    return inline.return_value(base, TAG_INT, u64(base + 8))
   end
-  return inline.return_value(base, TAG_INT, u64(base + 8))
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return return_integral(base, float_floor(bits))
+end
+
+function math_sqrt(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_sqrt(bits))
+end
+
+function math_exp(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_exp(L, bits))
+end
+
+function math_sin(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_sine(L, bits, 0))
+end
+
+function math_cos(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_sine(L, bits, 1))
+end
+
+function math_tan(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_sine(L, bits, 2))
+end
+
+function math_asin(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_arcsine(L, bits, 0))
+end
+
+function math_acos(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_arcsine(L, bits, 1))
+end
+
+-- math.atan(y [, x])
+function math_atan(L, base, n)
+  local y, y_ok = inline.float_arg(L, base, n, 1)
+  if y_ok == 0 then
+    return FAIL
+  end
+  local x = ONE
+  if n >= 2 and u64(base + 16) ~= TAG_NIL then
+    local other, ok = inline.float_arg(L, base, n, 2)
+    if ok == 0 then
+      return FAIL
+    end
+    x = other
+  end
+  return inline.return_value(base, TAG_FLOAT, float_arctangent(L, y, x))
+end
+
+-- math.log(x [, base])
+function math_log(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  if n < 2 or u64(base + 16) == TAG_NIL then
+    return inline.return_value(base, TAG_FLOAT, float_log(L, bits, 0))
+  end
+  local of, of_ok = inline.float_arg(L, base, n, 2)
+  if of_ok == 0 then
+    return FAIL
+  end
+  if of == 0x4000000000000000 then
+    return inline.return_value(base, TAG_FLOAT, float_log(L, bits, 2))
+  end
+  if of == 0x4024000000000000 then
+    return inline.return_value(base, TAG_FLOAT, float_log(L, bits, 10))
+  end
+  local logarithm = float_log(L, bits, 0)
+  return inline.return_value(base, TAG_FLOAT, float_divide(logarithm, float_log(L, of, 0)))
+end
+
+-- From radians to degrees: times 180 / pi.
+function math_deg(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_multiply(bits, 0x404ca5dc1a63c1f8))
+end
+
+function math_rad(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_multiply(bits, 0x3f91df46a2529d39))
+end
+
+-- The integral part, towards zero, and what is left.
+function math_modf(L, base, n)
+  if n ~= 0 and u64(base) == TAG_INT then
+    local integer = u64(base + 8)
+    inline.return_value(base, TAG_INT, integer)
+    set64(base, TAG_FLOAT)
+    set64(base + 8, 0)
+    return 2
+  end
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  local whole = 0
+  if float_compare(bits, 0) == -1 then
+    whole = float_ceil(bits)
+  else
+    whole = float_floor(bits)
+  end
+  local rest = 0
+  if float_compare(bits, whole) ~= 0 then
+    rest = float_subtract(bits, whole)
+  end
+  return_integral(base, whole)
+  set64(base, TAG_FLOAT)
+  set64(base + 8, rest)
+  return 2
+end
+
+-- A float as a fraction from 0.5 on and below 1, and an exponent of two.
+function math_frexp(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  local exponent = 0
+  if bits << 1 ~= 0 and not ult(0xffdfffffffffffff, bits << 1) then
+    exponent = float_exponent(bits) + 1
+    bits = float_scale(bits, -exponent)
+  end
+  inline.return_value(base, TAG_FLOAT, bits)
+  set64(base, TAG_INT)
+  set64(base + 8, exponent)
+  return 2
+end
+
+function math_ldexp(L, base, n)
+  local bits, ok = inline.float_arg(L, base, n, 1)
+  if ok == 0 then
+    return FAIL
+  end
+  local exponent, exponent_ok = inline.int_arg(L, base, n, 2)
+  if exponent_ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_scale(bits, sx32(exponent)))
 end
 
 function math_fmod(L, base, n)
-  if n < 2 or u64(base) ~= TAG_INT or u64(base + 16) ~= TAG_INT then
-    return fmod_error(L, base, n)
-  end
-  local divisor = u64(base + 24)
-  if divisor == 0 then
-    return arg_error(L, 2, "zero")
-  end
-  local rest = 0
-  -- The quotient of -2^63 and -1 is no integer.
-  if divisor ~= -1 then
-    rest = smod(u64(base + 8), divisor)
-  end
-  return inline.return_value(base, TAG_INT, rest)
-end
-
--- The error of fmod, whose arguments have to be numbers. PUC-Rio's Lua, as C compilers order it, looks at the second one first.
-function fmod_error(L, base, n)
-  if n >= 2 then
-    local tag = u64(base + 16)
-    if tag == TAG_INT or tag == TAG_FLOAT or tag == TAG_STRING and text_to_number(u64(base + 24), base + 24) ~= 0 then
-      return float_error(L, base, n, 1)
+  if n >= 2 and u64(base) == TAG_INT and u64(base + 16) == TAG_INT then
+    local divisor = u64(base + 24)
+    if divisor == 0 then
+      return arg_error(L, 2, "zero")
     end
+    local rest = 0
+    -- The quotient of -2^63 and -1 is no integer.
+    if divisor ~= -1 then
+      rest = smod(u64(base + 8), divisor)
+    end
+    return inline.return_value(base, TAG_INT, rest)
   end
-  return float_error(L, base, n, 2)
+  -- PUC-Rio's Lua, as C compilers order it, looks at the second argument first.
+  local y, y_ok = inline.float_arg(L, base, n, 2)
+  if y_ok == 0 then
+    return FAIL
+  end
+  local x, x_ok = inline.float_arg(L, base, n, 1)
+  if x_ok == 0 then
+    return FAIL
+  end
+  return inline.return_value(base, TAG_FLOAT, float_remainder(x, y))
 end
 
--- The largest of n >= 1 integers, or the smallest if `sign` is -1, as the only result; no result if not all are integers.
+-- The largest of n >= 1 numbers, or the smallest if `sign` is -1, as the only result; no result if not all are numbers.
 local function best(base, n, sign)
   local stop = base + 16 * n
   local at = base + 16
-  local best_value = u64(base + 8)
-  if u64(base) ~= TAG_INT then
+  local found = base
+  if not inline.is_number(base) then
     return 0
   end
   while at < stop do
-    local value = u64(at + 8)
-    if u64(at) ~= TAG_INT then
+    if not inline.is_number(at) then
       return 0
     end
-    if sign > 0 and value > best_value or sign < 0 and value < best_value then
-      best_value = value
+    if sign > 0 and order_numbers(found, at) == -1 or sign < 0 and order_numbers(at, found) == -1 then
+      found = at
     end
     at = at + 16
   end
-  return inline.return_value(base, TAG_INT, best_value)
+  return inline.return_value(base, u64(found), u64(found + 8))
 end
 
--- math.max of integers; no result if some value is none, which is for Lua code to compare.
+-- math.max of numbers; no result if some value is none, which is for Lua code to compare.
 function math_max(L, base, n)
   if n == 0 then
     return arg_error(L, 1, "value expected")
@@ -113,7 +286,7 @@ function math_tointeger(L, base, n)
   local payload = u64(base + 8)
   if tag == TAG_STRING then
     set64(base - 16, TAG_NIL)
-    if text_to_integer(payload, base - 8) == 1 then
+    if text_to_integer(L, payload, base - 8) == 1 then
       set64(base - 16, TAG_INT)
     end
     return 1

@@ -58,13 +58,15 @@ function integer_to_text(L, value)
   return at | room + 24 - at << 32
 end
 
--- The text that tostring makes of a nil, boolean, integer or string without asking a metatable. 0 after an error; -1 for
+-- The text that tostring makes of a nil, boolean, number or string without asking a metatable. 0 after an error; -1 for
 -- other values.
 function value_to_text(L, tag, payload)
   if tag == TAG_STRING then
     return payload
   elseif tag == TAG_INT then
     return integer_to_text(L, payload)
+  elseif tag == TAG_FLOAT then
+    return inline.float_to_text(L, payload)
   elseif tag == TAG_NIL then
     return "nil"
   elseif tag == TAG_TRUE then
@@ -73,18 +75,6 @@ function value_to_text(L, tag, payload)
     return "false"
   end
   return -1
-end
-
--- The error for an argument that has to become a float.
-function float_error(L, base, n, i)
-  local at = base + 16 * i - 16
-  if i <= n then
-    local tag = u64(at)
-    if tag == TAG_INT or tag == TAG_FLOAT or tag == TAG_STRING and text_to_number(u64(at + 8), at + 8) ~= 0 then
-      return raise(L, "floats cannot be computed at packet time")
-    end
-  end
-  return type_error(L, base, n, i, "number")
 end
 
 -- The value of a letter or digit in bases up to 36, 36 for other characters.
@@ -144,13 +134,12 @@ local function convert_to_number(L, base, n)
   local tag = u64(base)
   local payload = u64(base + 8)
   if tag == TAG_STRING then
-    local kind = text_to_number(payload, base - 8)
-    if kind > 1 then
-      return raise(L, "floats cannot be computed at packet time")
-    end
+    local kind = text_to_number(L, payload, base - 8)
     tag = TAG_NIL
     if kind == 1 then
       tag = TAG_INT
+    elseif kind == 2 then
+      tag = TAG_FLOAT
     end
     set64(base - 16, tag)
     return 1

@@ -9,7 +9,6 @@ local ZERO <const> = 48
 local NO_NUMERAL <const> = 0
 local INTEGER <const> = 1
 local FLOAT <const> = 2
-local INTEGRAL_FLOAT <const> = 3
 
 -- Exponents from here on are all the same, infinite: texts are shorter.
 local HUGE_EXPONENT <const> = 0x10000000000
@@ -32,48 +31,6 @@ local function hex_digit(c)
     return 16
   end
   return digit
-end
-
--- Number of the highest bit that is set in value, which is not 0.
-local function highest_bit(value)
-  local bit = 0
-  local step = 32
-  while step ~= 0 do
-    if shr(value, step) ~= 0 then
-      value = shr(value, step)
-      bit = bit + step
-    end
-    step = step >> 1
-  end
-  return bit
-end
-
--- Stores the integer of a float's sign and magnitude at `out`, if it is one.
-local function store_integral(magnitude, negative, out)
-  if magnitude < 0 and (negative == 0 or magnitude << 1 ~= 0) then
-    return FLOAT
-  end
-  if negative ~= 0 then
-    magnitude = -magnitude
-  end
-  set64(out, magnitude)
-  return INTEGRAL_FLOAT
-end
-
--- `value` without its lowest bits, so that 53 are left, and the number of bits that were dropped; rounded to the nearest,
--- ties to even. `rest` is not 0 if something non-zero is below the value.
-function inline.round_to_float(value, rest)
-  local count = highest_bit(value) - 52
-  if count <= 0 then
-    return value, 0
-  end
-  local low = value & shl(1, count) - 1
-  local half = shl(1, count - 1)
-  value = shr(value, count)
-  if low > half or low == half and (rest ~= 0 or value & 1 ~= 0) then
-    value = value + 1
-  end
-  return value, count
 end
 
 -- The number of the decimal digits at `at`, which go to stop, at most HUGE_EXPONENT; or -1 if there are none or other
@@ -113,104 +70,6 @@ local function exponent_at(at, stop)
   return value * sign, 1
 end
 
--- Compares the decimal fraction 0.000ddd, where ddd are the digits at `at` (a point among them is skipped) up to stop, and
--- `zeros` the number of zeros before them, with numerator / 2^bits (less than 1, bits <= 58): -1, 0, 1.
-local function compare_fraction(at, stop, zeros, numerator, bits)
-  local mask = shl(1, bits) - 1
-  while at < stop do
-    local digit = 0
-    if numerator == 0 then
-      zeros = 0
-    end
-    if zeros > 0 then
-      zeros = zeros - 1
-    else
-      if u8(at) == DOT then
-        at = at + 1
-      end
-      if at < stop then
-        digit = u8(at) - ZERO
-        at = at + 1
-      end
-    end
-    numerator = numerator * 10
-    local wanted = shr(numerator, bits)
-    if digit < wanted then
-      return -1
-    elseif digit > wanted then
-      return 1
-    end
-    numerator = numerator & mask
-  end
-  if numerator ~= 0 then
-    return -1
-  end
-  return 0
-end
-
--- Whether a fraction (as in compare_fraction) becomes 0 as a float: half of the smallest float is 2^-1075, which is
--- 0.247032822920623272… * 10^-323. (Of the digits the first 18 are looked at.)
-local function rounds_to_zero(at, stop, zeros)
-  while at < stop and (u8(at) == ZERO or u8(at) == DOT) do
-    if u8(at) == ZERO then
-      zeros = zeros + 1
-    end
-    at = at + 1
-  end
-  if at == stop or zeros > 323 then
-    return true
-  elseif zeros < 323 then
-    return false
-  end
-  local value = 0
-  for _ = 1, 18 do
-    if at < stop and u8(at) == DOT then
-      at = at + 1
-    end
-    value = value * 10
-    if at < stop then
-      value = value + u8(at) - ZERO
-      at = at + 1
-    end
-  end
-  return value <= 247032822920623272
-end
-
--- What whole.fraction, with the fraction as in compare_fraction, is as a float: an integer, and whether it is one.
-local function decimal_round(whole, at, stop, zeros, out)
-  local kind = INTEGRAL_FLOAT
-  if whole >> 52 ~= 0 then
-    -- Floats of this size are integers.
-    local tail = compare_fraction(at, stop, zeros, 0, 1)
-    if whole >> 53 ~= 0 then
-      local rounded, count = inline.round_to_float(whole, tail)
-      whole = shl(rounded, count)
-    else
-      local half = compare_fraction(at, stop, zeros, 1, 1)
-      if half > 0 or half == 0 and whole & 1 ~= 0 then
-        whole = whole + 1
-      end
-    end
-  else
-    -- The float is an integer if it is nearer to that than half the distance between floats there, 2^-bits.
-    local bits = 54
-    if whole ~= 0 then
-      bits = 53 - highest_bit(whole)
-    end
-    if compare_fraction(at, stop, zeros, shl(1, bits) - 1, bits) >= 0 then
-      whole = whole + 1
-    elseif whole == 0 then
-      if not rounds_to_zero(at, stop, zeros) then
-        kind = FLOAT
-      end
-    elseif compare_fraction(at, stop, zeros, 1, bits) > 0 then
-      kind = FLOAT
-    end
-  end
-  set64(out, whole)
-  return kind
-end
-
 -- Where the digits of a decimal numeral at `at` end, and how many they are; the address of the point, or of the end.
 local function decimal_extent(at, stop)
   local point = 0
@@ -233,82 +92,54 @@ local function decimal_extent(at, stop)
 end
 
 -- The number text at `at`, which has no sign and is no decimal integer: as text_to_number.
-function decimal_to_number(at, stop, negative, out)
+function decimal_to_number(L, at, stop, negative, out)
   local last, digits, point = decimal_extent(at, stop)
-  local weight = point - at - 1
+  local exponent = point - at - 1
   if digits == 0 then
     return NO_NUMERAL
   end
   if last < stop then
-    local exponent, good = exponent_at(last + 1, stop)
+    local more, good = exponent_at(last + 1, stop)
     if u8(last) | 32 ~= 101 or good == 0 then
       return NO_NUMERAL
     end
-    weight = weight + exponent
+    exponent = exponent + more
   end
-  -- The digits before the point, after it was moved by the exponent.
-  local whole = 0
-  while weight >= 0 and (at < last or whole ~= 0) do
-    local digit = 0
-    if at < last then
-      if at == point then
-        at = at + 1
-      end
-      if at < last then
-        digit = u8(at) - ZERO
-        at = at + 1
-      end
+  while at < last and (u8(at) == ZERO or u8(at) == DOT) do
+    if u8(at) == ZERO then
+      exponent = exponent - 1
     end
-    -- 18446744073709551610: far beyond 2^63, and one digit less than what 64 bits hold.
-    if not ult(whole, 1844674407370955161) then
-      return FLOAT
-    end
-    whole = whole * 10 + digit
-    weight = weight - 1
+    at = at + 1
   end
-  if ult(0xc000000000000000, whole) then
-    return FLOAT
+  -- Zeros at the end are nothing that takes time.
+  while at < last and (u8(last - 1) == ZERO or u8(last - 1) == DOT) do
+    last = last - 1
   end
-  if at < last or whole >> 53 ~= 0 then
-    local zeros = 0
-    if weight < -1 then
-      zeros = -1 - weight
-    end
-    if decimal_round(whole, at, last, zeros, out) == FLOAT then
-      return FLOAT
-    end
-    whole = u64(out)
+  local bits = 0
+  if at < last then
+    bits = inline.decimal_float(L, at, last, exponent)
   end
-  return store_integral(whole, negative, out)
+  set64(out, bits | negative << 63)
+  return FLOAT
 end
 
--- What value * 2^scale is as a float (rest: there is something non-zero below the value), as text_to_number.
+-- Stores the float nearest to value * 2^scale (rest: there is something non-zero below the value), as text_to_number.
 local function binary_to_number(value, scale, rest, negative, out)
-  if value == 0 then
-    return store_integral(0, 0, out)
-  end
-  local top = highest_bit(value) + scale
-  if top < -1075 or top == -1075 and rest == 0 and value & value - 1 == 0 then
-    return store_integral(0, 0, out)
-  end
-  local rounded, count = inline.round_to_float(value, rest)
-  scale = scale + count
-  if scale > 63 or scale < -63 then
-    return FLOAT
-  end
-  local magnitude = 0
-  if scale >= 0 then
-    magnitude = shl(rounded, scale)
-    if shr(magnitude, scale) ~= rounded then
-      return FLOAT
+  local bits = 0
+  if value ~= 0 then
+    local top = inline.top_bit(value)
+    if top == 63 then
+      value = inline.shift_sticky(value, 1)
+    else
+      value = shl(value, 62 - top)
     end
-  else
-    magnitude = shr(rounded, -scale)
-    if shl(magnitude, -scale) ~= rounded then
-      return FLOAT
+    if rest ~= 0 then
+      value = value | 1
     end
+    bits = inline.float_pack_small(0, 1023 + top + scale, value)
   end
-  return store_integral(magnitude, negative, out)
+  set64(out, bits | negative << 63)
+  return FLOAT
 end
 
 -- The hexadecimal numeral whose digits begin at `at`, behind "0x": as text_to_number.
@@ -366,7 +197,7 @@ local function too_long(value, digit, negative)
 end
 
 -- text_to_number, to be expanded: numerals are read at the end of long chains of calls.
-local function read_number(text, out)
+local function read_number(L, text, out)
   local at = text & 0xffffffff
   local stop = at + (text >> 32)
   while at < stop and inline.is_space(u8(at)) do
@@ -394,7 +225,7 @@ local function read_number(text, out)
   while at < stop do
     local digit = u8(at) - ZERO
     if digit < 0 or digit > 9 or too_long(value, digit, negative) then
-      return decimal_to_number(first, stop, negative, out)
+      return decimal_to_number(L, first, stop, negative, out)
     end
     value = value * 10 + digit
     at = at + 1
@@ -406,18 +237,22 @@ local function read_number(text, out)
   return INTEGER
 end
 
--- Whether text is a numeral: 0 if not, 1 for an integer, 2 for a float that no integer is equal to, 3 for a float that one
--- is equal to. The integer is stored at out, for 1 and 3.
-function text_to_number(text, out)
-  return read_number(text, out)
+-- Whether text is a numeral: 0 if not, 1 for an integer, 2 for a float. What it stands for is stored at out.
+function text_to_number(L, text, out)
+  return read_number(L, text, out)
 end
 
 -- 1 after storing the integer that text stands for at out; 0 if it is no numeral; 2 if it is the numeral of a float that no
 -- integer is equal to.
-function text_to_integer(text, out)
-  local kind = read_number(text, out)
-  if kind == INTEGRAL_FLOAT then
-    return 1
+function text_to_integer(L, text, out)
+  local kind = read_number(L, text, out)
+  if kind ~= FLOAT then
+    return kind
   end
-  return kind
+  local bits = u64(out)
+  if float_is_integer(bits) == 0 then
+    return FLOAT
+  end
+  set64(out, float_to_integer(bits))
+  return INTEGER
 end

@@ -28,6 +28,7 @@
 --   COMPILE_OPEN         which of them are open, as bits
 --   COMPILE_POSITIONS    which of them are position captures, as bits
 --   COMPILE_DEEP         1 if matching can be nested so deep that it reaches the limit
+--   COMPILE_HEAD         address of the program
 
 local CARET <const> = 94
 local DASH <const> = 45
@@ -309,6 +310,8 @@ function pattern_compile(M, pattern, at, limit)
   set64(M + COMPILE_OPEN, 0)
   set64(M + COMPILE_POSITIONS, 0)
   set64(M + COMPILE_DEEP, shr(MATCH_MAX_DEPTH - (pattern >> 32), 63))
+  set64(M + COMPILE_HEAD, at)
+  store(at, PATTERN_HEAD, pattern_is_plain(pattern), 0)
   while u64(M + COMPILE_POSITION) < u64(M + COMPILE_STOP) do
     -- A turn stores two items and a set at most; the end is one more item.
     if u64(M + COMPILE_POOL) - u64(M + COMPILE_ITEM) < 3 * ITEM_SIZE + 32 then
@@ -317,11 +320,11 @@ function pattern_compile(M, pattern, at, limit)
     next_item(M)
   end
   local last = u64(M + COMPILE_ITEM)
+  local head = u64(M + COMPILE_HEAD)
   store(last, PATTERN_END, 0, 0)
-  store(at, PATTERN_HEAD, pattern_is_plain(pattern), 0)
-  set32(at + ITEM_LENGTH, u64(M + COMPILE_LEVEL))
+  set32(head + ITEM_LENGTH, u64(M + COMPILE_LEVEL))
   if u64(M + COMPILE_DEEP) == 0 then
-    while last > at do
+    while last > head do
       pattern_link(last)
       last = last - ITEM_SIZE
     end

@@ -34,13 +34,14 @@ local function project(L, word, limit)
   return number, 0
 end
 
--- math.random([m [, n]]). Without arguments the result is a float: an error.
+-- math.random([m [, n]]). Without arguments it is a float of 53 random bits, from 0 on and below 1.
 function math_random(L, base, n)
   local word = random_next(L)
   local low = 1
   local high = 0
   if n == 0 then
-    return raise(L, "floats cannot be computed at packet time")
+    -- Times 2^-53.
+    return inline.return_value(base, TAG_FLOAT, float_multiply(float_of_integer(word >> 11), 0x3ca0000000000000))
   elseif n > 2 then
     return raise(L, "wrong number of arguments")
   end

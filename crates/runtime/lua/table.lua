@@ -3,14 +3,20 @@
 --
 -- The array ends with a value that is not nil, and no living entry has the key behind it: so T_COUNT is a border. An entry
 -- whose value is nil is dead but stays, so that a traversal can clear fields; growth drops it. An entry whose key moves into
--- the array becomes one without key. Behind the entries, in one piece of memory with them, is their index.
+-- the array becomes one without key. Behind the entries, in one piece of memory with them, is their index: for each entry an eighth of its distance from the
+-- first one, and 1 more. Which texts are surely no keys is seen in T_FILTER.
+
+-- The bit of T_FILTER for texts with a hash.
+function inline.filter(hash)
+  return shl(1, hash >> 58)
+end
 
 -- The entry with a key that is no text, and no float with integral value: its address, or 0.
 function table_find(t, tag, payload, hash)
   local index = u64(t + T_INDEX)
   local entry = u64(t + T_ENTRIES)
   if index == 0 then
-    local stop = entry + u64(t + T_USED) * ENTRY_SIZE
+    local stop = entry + u64(t + T_USED)
     while entry < stop do
       if u64(entry + E_KEY) == payload and u64(entry + E_KEY_TAG) == tag then return entry end
       entry = entry + ENTRY_SIZE
@@ -21,7 +27,7 @@ function table_find(t, tag, payload, hash)
   local slot = hash & mask
   local number = u32(index + (slot << 2))
   while number ~= 0 do
-    local found = entry + (number - 1) * ENTRY_SIZE
+    local found = entry + (number - 1 << 3)
     if u64(found + E_KEY) == payload and u64(found + E_KEY_TAG) == tag then return found end
     slot = slot + 1 & mask
     number = u32(index + (slot << 2))
@@ -40,7 +46,7 @@ function table_find_text(t, text, hash)
   local index = u64(t + T_INDEX)
   local entry = u64(t + T_ENTRIES)
   if index == 0 then
-    local stop = entry + u64(t + T_USED) * ENTRY_SIZE
+    local stop = entry + u64(t + T_USED)
     while entry < stop do
       if has_text(entry, text, hash) then return entry end
       entry = entry + ENTRY_SIZE
@@ -51,7 +57,7 @@ function table_find_text(t, text, hash)
   local slot = hash & mask
   local number = u32(index + (slot << 2))
   while number ~= 0 do
-    local found = entry + (number - 1) * ENTRY_SIZE
+    local found = entry + (number - 1 << 3)
     if has_text(found, text, hash) then return found end
     slot = slot + 1 & mask
     number = u32(index + (slot << 2))
@@ -78,7 +84,7 @@ end
 
 -- The address of the value with a text as key; of a nil if there is none.
 function table_get_text(t, text, hash)
-  if u64(t + T_LIVE) == 0 then return ADDR_NIL end
+  if u64(t + T_FILTER) & inline.filter(hash) == 0 then return ADDR_NIL end
   return value_of(table_find_text(t, text, hash))
 end
 
@@ -92,8 +98,7 @@ function table_get(t, k)
     return value_of(find_int(t, payload))
   end
   if tag == TAG_STRING then
-    if u64(t + T_LIVE) == 0 then return ADDR_NIL end
-    return value_of(table_find_text(t, payload, text_hash(payload)))
+    return table_get_text(t, payload, text_hash(payload))
   end
   -- Floats with integral value are the same keys as integers (Lua manual § 2.1).
   if tag == TAG_FLOAT and float_is_integer(payload) ~= 0 then return table_get_int(t, float_to_integer(payload)) end
@@ -105,7 +110,7 @@ end
 function table_filled(t)
   local count = u64(t + T_COUNT)
   local entry = u64(t + T_ENTRIES)
-  local stop = entry + u64(t + T_USED) * ENTRY_SIZE
+  local stop = entry + u64(t + T_USED)
   while entry < stop do
     if u64(entry + E_TAG) ~= TAG_NIL then count = count + 1 end
     entry = entry + ENTRY_SIZE
@@ -114,13 +119,14 @@ function table_filled(t)
 end
 
 -- Gives an entry another value.
-local function assign(t, entry, v)
+function table_assign(t, entry, v)
   local old = u64(entry + E_TAG)
   local new = u64(v)
   if old == TAG_NIL and new ~= TAG_NIL then set64(t + T_LIVE, u64(t + T_LIVE) + 1) end
   if old ~= TAG_NIL and new == TAG_NIL then set64(t + T_LIVE, u64(t + T_LIVE) - 1) end
   set64(entry + E_TAG, new)
   set64(entry + E_VALUE, u64(v + 8))
+  return 0
 end
 
 -- A new entry with a key that is not there yet, so far with the value nil: its address, or 0 after an error.
@@ -130,15 +136,16 @@ function table_add_entry(L, t, tag, payload, hash)
     if table_grow_entries(L, t) < 0 then return 0 end
     used = u64(t + T_USED)
   end
-  local entry = u64(t + T_ENTRIES) + used * ENTRY_SIZE
+  local entry = u64(t + T_ENTRIES) + used
   set64(entry + E_KEY_TAG, tag)
   set64(entry + E_KEY, payload)
   set64(entry + E_TAG, TAG_NIL)
   set64(entry + E_HASH, hash)
-  set64(t + T_USED, used + 1)
+  set64(t + T_USED, used + ENTRY_SIZE)
   if tag == TAG_INT then set64(t + T_INTS, u64(t + T_INTS) + 1) end
+  if tag == TAG_STRING then set64(t + T_FILTER, u64(t + T_FILTER) | inline.filter(hash)) end
   local index = u64(t + T_INDEX)
-  if index ~= 0 then inline.link(index, u64(t + T_INDEX_MASK), hash, used + 1) end
+  if index ~= 0 then inline.link(index, u64(t + T_INDEX_MASK), hash, (used >> 3) + 1) end
   return entry
 end
 
@@ -149,7 +156,7 @@ local function assign_or_add(L, t, entry, tag, payload, hash, v)
     entry = table_add_entry(L, t, tag, payload, hash)
     if entry == 0 then return FAIL end
   end
-  assign(t, entry, v)
+  table_assign(t, entry, v)
   return 0
 end
 
@@ -325,8 +332,8 @@ function table_next(L, t, k, out)
     end
     position = ENTRY_POSITIONS
   end
-  local entry = entries + (position - ENTRY_POSITIONS) * ENTRY_SIZE
-  local stop = entries + u64(t + T_USED) * ENTRY_SIZE
+  local entry = entries + (position - ENTRY_POSITIONS)
+  local stop = entries + u64(t + T_USED)
   while entry < stop do
     if u64(entry + E_TAG) ~= TAG_NIL then
       if u64(entry + E_TAG) == TAG_MISSING then
@@ -341,7 +348,7 @@ function table_next(L, t, k, out)
   return 0
 end
 
--- Behind which values a traversal stands after a key: a number of array values, or ENTRY_POSITIONS and a number of entries;
+-- Behind which values a traversal stands after a key: a number of array values, or ENTRY_POSITIONS and bytes of entries;
 -- FAIL for a key that is not there.
 function table_position(t, k)
   local tag = u64(k)
@@ -362,5 +369,5 @@ function table_position(t, k)
     entry = table_find(t, tag, payload, inline.word_hash(tag, payload))
   end
   if entry == 0 then return FAIL end
-  return ENTRY_POSITIONS + udiv(entry - u64(t + T_ENTRIES), ENTRY_SIZE) + 1
+  return ENTRY_POSITIONS + ENTRY_SIZE + entry - u64(t + T_ENTRIES)
 end

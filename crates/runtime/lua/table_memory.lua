@@ -27,7 +27,8 @@ function table_new(L, array_hint, entry_hint)
   set64(t + T_ARRAY_CAP, array_hint)
   set64(t + T_ENTRIES, entries)
   set64(t + T_USED, 0)
-  set64(t + T_ENTRY_CAP, entry_hint)
+  set64(t + T_ENTRY_CAP, entry_hint * ENTRY_SIZE)
+  set64(t + T_FILTER, 0)
   set64(t + T_INDEX, 0)
   set64(t + T_INDEX_MASK, 0)
   set64(t + T_FLAGS, 0)
@@ -47,18 +48,17 @@ function table_make_index(t, index, slots)
   end
   set64(t + T_INDEX, index)
   set64(t + T_INDEX_MASK, slots - 1)
+  local entries = u64(t + T_ENTRIES)
   local used = u64(t + T_USED)
-  local entry = u64(t + T_ENTRIES)
-  local number = 1
-  while number <= used do
-    inline.link(index, slots - 1, u64(entry + E_HASH), number)
-    entry = entry + ENTRY_SIZE
-    number = number + 1
+  local offset = 0
+  while offset < used do
+    inline.link(index, slots - 1, u64(entries + offset + E_HASH), (offset >> 3) + 1)
+    offset = offset + ENTRY_SIZE
   end
   return 0
 end
 
--- Puts an entry, by its number from 1, into an index.
+-- Puts the number of an entry into an index.
 function inline.link(index, mask, hash, number)
   local slot = hash & mask
   while u32(index + (slot << 2)) ~= 0 do
@@ -88,7 +88,7 @@ end
 
 -- Makes room for more entries, without the dead ones. 0 or FAIL.
 function table_grow_entries(L, t)
-  local cap = u64(t + T_ENTRY_CAP)
+  local cap = udiv(u64(t + T_ENTRY_CAP), ENTRY_SIZE)
   local want = cap
   local from = u64(t + T_ENTRIES)
   local to = from
@@ -99,7 +99,7 @@ function table_grow_entries(L, t)
     to = table_move_entries(L, t, want)
     if to == 0 then return FAIL end
   end
-  local stop = from + u64(t + T_USED) * ENTRY_SIZE
+  local stop = from + u64(t + T_USED)
   local used = 0
   local ints = 0
   set64(t + T_ENTRIES, to)
@@ -108,13 +108,13 @@ function table_grow_entries(L, t)
       if u64(from + E_KEY_TAG) == TAG_INT then ints = ints + 1 end
       if from ~= to then copy_bytes(to, from, ENTRY_SIZE) end
       to = to + ENTRY_SIZE
-      used = used + 1
+      used = used + ENTRY_SIZE
     end
     from = from + ENTRY_SIZE
   end
   set64(t + T_USED, used)
   set64(t + T_INTS, ints)
-  set64(t + T_ENTRY_CAP, want)
+  set64(t + T_ENTRY_CAP, want * ENTRY_SIZE)
   local slots = inline.index_slots(want)
   if slots ~= 0 then table_make_index(t, u64(t + T_ENTRIES) + want * ENTRY_SIZE, slots) end
   return 0
@@ -123,7 +123,7 @@ end
 -- Where `want` entries and their index have room: the same place if it is the last one in memory. 0 after an error.
 function table_move_entries(L, t, want)
   local entries = u64(t + T_ENTRIES)
-  local stop = entries + u64(t + T_ENTRY_CAP) * ENTRY_SIZE
+  local stop = entries + u64(t + T_ENTRY_CAP)
   if u64(t + T_INDEX) ~= 0 then stop = stop + (u64(t + T_INDEX_MASK) + 1 << 2) end
   local size = want * ENTRY_SIZE + (inline.index_slots(want) << 2)
   if stop == u64(L + L_HEAP) then

@@ -119,7 +119,7 @@ function table_create(L, base, n)
   return inline.result(base, TAG_TABLE, t)
 end
 
--- Appends a value at `at`, at the end of memory. The address behind it; 0 after an error, GENERAL if it is no string or integer.
+-- Appends a value at `at`, at the end of memory. The address behind it; 0 after an error, GENERAL if it is no string or number.
 local function append_value(L, at, value)
   local tag = u64(value)
   local text = u64(value + 8)
@@ -127,6 +127,8 @@ local function append_value(L, at, value)
     local stop = u64(L + L_SCRATCH) + 24
     local start = store_integer(stop, text)
     text = start | stop - start << 32
+  elseif tag == TAG_FLOAT then
+    text = store_float(L, u64(L + L_SCRATCH), text)
   elseif tag ~= TAG_STRING then
     return GENERAL
   end

@@ -72,7 +72,7 @@ local function find_bad_operand(base, n)
   local i = n
   while i > 0 do
     local tag = u64(base + 16 * i - 16)
-    if tag ~= TAG_STRING and tag ~= TAG_INT then
+    if tag ~= TAG_STRING and tag ~= TAG_INT and tag ~= TAG_FLOAT then
       return i
     end
     i = i - 1
@@ -80,7 +80,7 @@ local function find_bad_operand(base, n)
   return 0
 end
 
--- Turns the integers among n values at base into strings, in place, and sums up all lengths; -1 after an error. The digits
+-- Turns the numbers among n values at base into strings, in place, and sums up all lengths; -1 after an error. The digits
 -- are in the scratch buffer as long as that has room.
 local function measure_operands(L, base, n)
   local total = 0
@@ -97,6 +97,18 @@ local function measure_operands(L, base, n)
         payload = digits | scratch - digits << 32
       else
         payload = integer_to_text(L, payload)
+        if payload == 0 then
+          return -1
+        end
+      end
+      set64(at, TAG_STRING)
+      set64(at + 8, payload)
+    elseif u64(at) == TAG_FLOAT then
+      if scratch + 48 <= scratch_end then
+        payload = store_float(L, scratch, payload)
+        scratch = scratch + 48
+      else
+        payload = inline.float_to_text(L, payload)
         if payload == 0 then
           return -1
         end
@@ -144,7 +156,7 @@ local function grow(L, text, total)
   return start
 end
 
--- Concatenates n >= 1 values (strings and integers) at base into a string at base. 1; FAIL after an error; or -(2 + i) if
+-- Concatenates n >= 1 values (strings and numbers) at base into a string at base. 1; FAIL after an error; or -(2 + i) if
 -- the i-th value from 1 is neither, and nothing has changed: the last of those, as Lua concatenates from the right.
 function text_concat(L, base, n)
   local bad = find_bad_operand(base, n)

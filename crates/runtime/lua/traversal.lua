@@ -37,6 +37,8 @@ function traversal_begin(L, place)
   set64(made + TRAVERSAL_PLACE, place)
   set64(made + TRAVERSAL_AROUND, u64(L + L_TRAVERSAL))
   set64(L + L_TRAVERSAL, made)
+  -- A coroutine may go on with its loop later, whatever has begun meanwhile: its keys stay, and with them those below.
+  if u64(L + L_COROUTINE) ~= 0 then set64(L + L_TRAVERSAL, 0) end
   set64(L + L_HEAP_END, made)
   return inline.request_shared(L, t, 0, place, ACCESS_TRAVERSE)
 end

@@ -8,7 +8,7 @@ local NESTED <const> = 8
 
 function base.event(...)
   local name = ...
-  if not prim.any_table(...) or type(name) ~= "string" and math.type(name) ~= "integer" then
+  if not prim.any_table(...) or type(name) ~= "string" and type(name) ~= "number" then
     prim.event(...)
     return
   end
@@ -20,7 +20,7 @@ function base.event(...)
     local value = values[i]
     count = prim.add_to_event(list, count, value, NESTED)
     if not count then
-      prim.bad_type(i, "integer, string, boolean, nil or record of those", value)
+      prim.bad_type(i, "number, string, boolean, nil or record of those", value)
     end
   end
   prim.event(table.unpack(list, 1, count))
@@ -37,7 +37,7 @@ function prim.add_to_event(list, count, value, nested)
     end
     return prim.add_record(list, count, value, nested - 1)
   end
-  if kind == "string" or kind == "boolean" or kind == "nil" or math.type(value) == "integer" then
+  if kind == "string" or kind == "boolean" or kind == "nil" or kind == "number" then
     return prim.append(list, count, value)
   end
   return nil

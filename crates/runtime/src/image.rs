@@ -46,13 +46,14 @@ pub fn write_table(address: u64, content: &TableContent) -> Vec<u8> {
         (T_COUNT, count as u64),
         (T_ARRAY_CAP, count as u64),
         (T_ENTRIES, entries),
-        (T_USED, used as u64),
-        (T_ENTRY_CAP, used as u64),
+        (T_USED, ENTRY_SIZE as u64 * used as u64),
+        (T_ENTRY_CAP, ENTRY_SIZE as u64 * used as u64),
         (T_INDEX, if slots == 0 { 0 } else { index }),
         (T_INDEX_MASK, slots.saturating_sub(1) as u64),
         (T_FLAGS, content.flags),
         (T_LIVE, used as u64),
         (T_INTS, integers as u64),
+        (T_FILTER, filter(content)),
     ];
     for (offset, word) in fields {
         words[offset as usize / 8] = word;
@@ -66,7 +67,13 @@ pub fn write_table(address: u64, content: &TableContent) -> Vec<u8> {
     bytes
 }
 
-/// Open addressing: each slot holds the number of an entry, from 1, or 0.
+/// The bits of texts that are keys (`T_FILTER`).
+fn filter(content: &TableContent) -> u64 {
+    let texts = content.entries.iter().filter(|((tag, _), ..)| *tag == TAG_STRING);
+    texts.fold(0, |bits, (_, hash, _)| bits | 1 << (hash >> 58))
+}
+
+/// Open addressing: each slot holds an eighth of the entry's distance from the first one in bytes, and 1 more; or 0.
 fn index_of(content: &TableContent, slots: usize) -> Vec<u32> {
     let mut index = vec![0u32; slots];
     if slots == 0 {
@@ -77,9 +84,14 @@ fn index_of(content: &TableContent, slots: usize) -> Vec<u32> {
         while index[slot] != 0 {
             slot = (slot + 1) & (slots - 1);
         }
-        index[slot] = number as u32 + 1;
+        index[slot] = slot_of(number);
     }
     index
+}
+
+/// What the slot of the entry with a number holds.
+fn slot_of(entry: usize) -> u32 {
+    entry as u32 * (ENTRY_SIZE as u32 / 8) + 1
 }
 
 #[cfg(test)]
@@ -107,7 +119,7 @@ mod tests {
         let index = index_of(&content, slots(100));
         for key in 0..100u64 {
             let mut slot = hash(key) as usize & (index.len() - 1);
-            while index[slot] != key as u32 + 1 {
+            while index[slot] != slot_of(key as usize) {
                 assert_ne!(index[slot], 0, "{key}");
                 slot = (slot + 1) & (index.len() - 1);
             }

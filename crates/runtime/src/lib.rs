@@ -20,6 +20,6 @@ pub mod texts;
 
 pub use compile::{CompileError, Host, is_routine, routine_names};
 pub use hash::{text_hash, value_hash};
-pub use library::{Function, find_function, routine_name};
+pub use library::{Function, OF_FRAMES, find_function, routine_name};
 pub use prelude::{Prelude, prelude};
 pub use templates::compile;

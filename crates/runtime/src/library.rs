@@ -21,19 +21,24 @@ pub fn routine_name(name: &str) -> String {
 pub enum Function {
     /// One of [`prelude`], which is written in Lua.
     Lua,
-    /// `pcall` or `xpcall`, which change frames, as neither a routine nor Lua can: a part of every program.
-    Protected,
+    /// One that changes frames, as neither a routine nor Lua can, with its number: `pcall` and `xpcall` are a part of every program, those of
+    /// coroutines of programs that have any.
+    Frames(u64),
     /// The routine of that name.
     Routine(String),
 }
+
+/// Functions that change frames, by their numbers (`BUILTIN_…`).
+pub const OF_FRAMES: [&str; 6] =
+    ["pcall", "xpcall", "coroutine.resume", "coroutine.yield", "prim.call_coroutine", "coroutine.close"];
 
 /// The function of a canonical name, if there is one.
 pub fn find_function(name: &str) -> Option<Function> {
     if prelude().functions.contains_key(name) {
         return Some(Function::Lua);
     }
-    if matches!(name, "pcall" | "xpcall") {
-        return Some(Function::Protected);
+    if let Some(number) = OF_FRAMES.iter().position(|known| *known == name) {
+        return Some(Function::Frames(number as u64));
     }
     let routine = routine_name(name);
     is_routine(&routine).then_some(Function::Routine(routine))

@@ -17,9 +17,9 @@ static ALL: LazyLock<Texts> = LazyLock::new(|| {
     let mut all = Texts { bytes: Vec::new(), payloads: HashMap::new() };
     for text in TEXTS_OF_ROUTINES {
         let address = TEXTS + all.bytes.len();
-        all.bytes.extend(text.as_bytes());
+        all.bytes.extend(*text);
         all.bytes.resize(all.bytes.len().next_multiple_of(8), 0);
-        all.payloads.insert(text.as_bytes().to_vec(), address as u64 | (text.len() as u64) << 32);
+        all.payloads.insert(text.to_vec(), address as u64 | (text.len() as u64) << 32);
     }
     all
 });

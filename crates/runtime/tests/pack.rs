@@ -54,15 +54,9 @@ fn packed_value(random: &mut Random, kind: char) -> Value {
             let text = random.text();
             Value::String(text.into_iter().filter(|byte| *byte != 0 || random.once_in(20)).take(30).collect())
         }
-        _ => Value::Float(1.5),
+        _ => Value::Float(random.float()),
     };
     if random.once_in(40) { random.value() } else { value }
-}
-
-fn has_floats(_: &Pair, args: &[Value]) -> bool {
-    let in_format =
-        matches!(args.first(), Some(Value::String(format)) if format.iter().any(|c| b"fdn".contains(c)));
-    in_format || args.iter().any(|value| matches!(value, Value::Float(_)))
 }
 
 #[test]
@@ -76,7 +70,7 @@ fn fuzz_pack() {
         }
         args
     };
-    Pair::new().compare_random("string.pack", 20_000, args, has_floats);
+    Pair::new().compare_random("string.pack", 20_000, args);
 }
 
 #[test]
@@ -89,7 +83,7 @@ fn fuzz_packsize() {
         }
         vec![random.mostly(format.as_str().into())]
     };
-    Pair::new().compare_random("string.packsize", 20_000, args, has_floats);
+    Pair::new().compare_random("string.packsize", 20_000, args);
 }
 
 /// Data that was packed with the same format, or with another one.
@@ -103,7 +97,7 @@ fn fuzz_unpack() {
         args.extend(kinds.into_iter().map(|kind| match kind {
             'i' => Value::Integer(random.below(256) as i64 - 128),
             's' => Value::String(random.text().into_iter().filter(|byte| *byte != 0).take(20).collect()),
-            _ => Value::Float(2.5),
+            _ => Value::Float(random.float()),
         }));
         let mut data = match pair.reference.call("string.pack", &args).as_deref() {
             Ok([Value::String(data)]) if !random.once_in(10) => data.clone(),
@@ -121,9 +115,7 @@ fn fuzz_unpack() {
             let position = Value::Integer(random.below(12) as i64 - 4);
             args.push(random.mostly(position));
         }
-        if pair.compare("string.unpack", &args) {
-            assert!(has_floats(&pair, &args), "{args:?}");
-        }
+        pair.compare("string.unpack", &args);
     }
 }
 
@@ -138,6 +130,6 @@ fn wide_integers_that_do_not_fit() {
         let at = random.below(size);
         data[at] = *random.pick(&[0, 0xff, 0x80, 1]);
         let format = format!("{}{}{size}", random.word_of(&["<", ">"]), random.word_of(&["i", "I"]));
-        assert!(!pair.compare("string.unpack", &[format.as_str().into(), Value::String(data)]));
+        pair.compare("string.unpack", &[format.as_str().into(), Value::String(data)]);
     }
 }

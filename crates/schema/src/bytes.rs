@@ -1,6 +1,7 @@
 //! Between Lua values and bytes of a map.
 
-use crate::{Datum, Field, Schema, SchemaError, Type, text};
+use crate::mixed::{KIND_MASK, STRING, WORD};
+use crate::{Datum, Field, Mixed, Schema, SchemaError, Type, text};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The bytes of a key.
@@ -54,6 +55,7 @@ fn encode(ty: &Type, datum: &Datum, out: &mut Vec<u8>) -> Result<(), SchemaError
     match (ty, datum) {
         (Type::Boolean, Datum::Boolean(value)) => out.extend(u64::from(*value).to_ne_bytes()),
         (Type::Integer, Datum::Integer(value)) => out.extend(value.to_ne_bytes()),
+        (Type::Float, Datum::Float(bits)) => out.extend(bits.to_ne_bytes()),
         (Type::Text { capacity }, Datum::Text(bytes)) => {
             if bytes.len() > usize::from(*capacity) {
                 return Err(SchemaError::TooLong { length: bytes.len(), capacity: *capacity });
@@ -84,19 +86,35 @@ fn encode(ty: &Type, datum: &Datum, out: &mut Vec<u8>) -> Result<(), SchemaError
             out.extend(address);
         }
         (Type::Record(fields), Datum::Record(_)) => encode_fields(fields, datum, Place::Value, out)?,
+        (Type::Mixed(mixed), datum) if mixed.of(datum).is_some() => encode_mixed(*mixed, datum, out)?,
         (ty, datum) => {
-            return Err(SchemaError::Type { expected: expected(ty), got: datum.type_name() });
+            let got = match ty {
+                Type::Integer | Type::Float | Type::Mixed(_) => datum.kind_name(),
+                _ => datum.type_name(),
+            };
+            return Err(SchemaError::Type { expected: expected(ty), got });
         }
     }
+    Ok(())
+}
+
+fn encode_mixed(mixed: Mixed, datum: &Datum, out: &mut Vec<u8>) -> Result<(), SchemaError> {
+    let Some((kind, ty)) = mixed.of(datum) else { return Ok(()) };
+    let end = out.len() + mixed.size();
+    out.extend(kind.to_ne_bytes());
+    if let Type::Text { .. } = ty {
+        out.extend([0; STRING - WORD]);
+    }
+    encode(&ty, datum, out)?;
+    out.resize(end, 0);
     Ok(())
 }
 
 fn expected(ty: &Type) -> String {
     match ty {
         Type::Record(_) => format!("a table {ty}"),
-        Type::Boolean => "boolean".to_string(),
-        Type::Integer => "integer".to_string(),
-        _ => "string".to_string(),
+        Type::Mixed(mixed) => mixed.words(),
+        ty => ty.plain_name().to_string(),
     }
 }
 
@@ -143,6 +161,7 @@ fn decode(ty: &Type, bytes: &[u8]) -> Datum {
     match ty {
         Type::Boolean => Datum::Boolean(word(bytes, 0) != 0),
         Type::Integer => Datum::Integer(word(bytes, 0) as i64),
+        Type::Float => Datum::Float(word(bytes, 0)),
         Type::Text { capacity } => {
             let length = (half(0) as usize).min(usize::from(*capacity));
             Datum::Text(bytes[4..4 + length].to_vec())
@@ -161,6 +180,14 @@ fn decode(ty: &Type, bytes: &[u8]) -> Datum {
         Type::Prefix6 => {
             let address: [u8; 16] = bytes[4..20].try_into().unwrap_or_default();
             text(format!("{}/{}", Ipv6Addr::from(address), half(0)))
+        }
+        Type::Mixed(mixed) => {
+            let kind = word(bytes, 0) & KIND_MASK;
+            match mixed.types().find(|(known, _)| *known == kind) {
+                Some((_, ty @ Type::Text { .. })) => decode(&ty, &bytes[STRING..]),
+                Some((_, ty)) => decode(&ty, &bytes[WORD..]),
+                None => Datum::Nil,
+            }
         }
         Type::Record(fields) => decode_fields(fields, word(bytes, 0), Place::Value, &bytes[8..]),
     }
@@ -247,6 +274,53 @@ mod tests {
         assert_eq!(bytes.len(), schema.value_size());
         assert_eq!(decode_value(&schema, &bytes), (77, value));
         assert_eq!(schema.value.field("b").map(|(number, offset, _)| (number, offset)), Some((1, 16)));
+    }
+
+    #[test]
+    fn floats_are_told_from_integers() {
+        let floats = schema(Type::Integer, fields(&[("x", Type::Float)]));
+        let float = |x: f64| Datum::Float(x.to_bits());
+        for x in [0.1, -0.0, f64::INFINITY, 5e-324] {
+            let value = record(&[("x", float(x))]);
+            assert_eq!(decode_value(&floats, &encode_value(&floats, &value, 0).unwrap()), (0, value));
+        }
+        let problem = |value| encode_value(&floats, &record(&[("x", value)]), 0).unwrap_err().to_string();
+        assert_eq!(problem(Datum::Integer(3)), "float expected, got integer");
+        assert_eq!(
+            record(&[("x", Datum::Integer(3))]).as_of_type(&floats.value),
+            record(&[("x", float(3.0))])
+        );
+        let far = Datum::Integer(i64::MAX);
+        assert_eq!(far.clone().as_of_type(&Type::Float), far);
+        assert_eq!(float(3.0).as_of_type(&Type::Integer), Datum::Integer(3));
+        assert_eq!(float(3.5).as_of_type(&Type::Integer), float(3.5));
+        assert_eq!(
+            (float(-0.0).as_key(), float(2f64.powi(63)).as_key()),
+            (Datum::Integer(0), float(2f64.powi(63)))
+        );
+    }
+
+    #[test]
+    fn values_of_several_types_have_their_kinds() {
+        let mixed = Mixed { boolean: true, float: true, text: Some(5), integer: false };
+        let mut any = schema(Type::Integer, Type::Mixed(mixed));
+        assert_eq!((any.value.to_string(), any.value.size()), ("boolean|float|string:5".into(), 32));
+        let half = Datum::Float(0.5f64.to_bits());
+        for value in [Datum::Boolean(true), Datum::Boolean(false), half.clone(), text(""), text("abcde")] {
+            let mut bytes = encode_value(&any, &value, 0).unwrap();
+            any.put_version(&mut bytes, u64::MAX);
+            assert_eq!((bytes.len(), decode_value(&any, &bytes)), (32, (0, value)));
+        }
+        assert_eq!(decode_value(&any, &[0; 32]), (0, Datum::Nil));
+        let problem = |value: Datum| encode_value(&any, &value, 0).unwrap_err().to_string();
+        assert_eq!(problem(Datum::Integer(1)), "boolean, float or string expected, got integer");
+        assert_eq!(problem(text("abcdef")), "the string has 6 bytes, the table takes 5");
+        assert_eq!(Datum::Integer(3).as_of_type(&any.value), Datum::Float(3f64.to_bits()));
+        any.value = Type::Mixed(Mixed { float: false, integer: true, ..mixed });
+        assert_eq!(
+            (Datum::Float(3f64.to_bits()).as_of_type(&any.value), half.clone().as_of_type(&any.value)),
+            (Datum::Integer(3), half)
+        );
     }
 
     #[test]

@@ -6,14 +6,16 @@
 //! | type | bytes |
 //! |---|---|
 //! | integer | `i64` |
+//! | float | the bits of an IEEE 754 double, `u64` |
 //! | boolean | `u64`, 0 or 1 |
 //! | string of at most n bytes | `u32` length, the bytes, zeros up to a multiple of 8 |
 //! | IPv4 address | `u64`, host order in the low 32 bits |
 //! | address of either family | `u64` 4 or 6, then two `u64`: high and low half in host order (IPv4: 0 and the address) |
 //! | MAC address | `u64`, the low 48 bits in host order |
+//! | one of several | `u64` whose low 3 bits are the kind: 1 boolean, 2 integer, 3 float, 4 string; then the `u64` of the first three or 0, and if there may be strings one, or zeros |
 //! | record | `u64` whose bit i says that field i is there, then the fields in order; a missing field is zeros |
 //!
-//! The bits of a whole value's first word that stand for no field may be its *version* ([`Schema::version_start`]): any number that
+//! The bits of a whole value's first word that stand for no field and no kind may be its *version* ([`Schema::version_start`]): any number that
 //! differs from that of the last assignment, by which readers notice that a record was assigned while they read it.
 //!
 //! A list is a record whose fields have their positions as names, in decimal ([`position`]). A record as key has all its fields. Keys of tables of prefixes are `struct bpf_lpm_trie_key_u8` instead: `u32` prefix
@@ -22,11 +24,14 @@
 //! `CLOCK_MONOTONIC`, in nanoseconds, from which on the entry is gone.
 
 mod bytes;
+pub mod mixed;
 mod text;
 
 pub use bytes::{decode_key, decode_value, encode_key, encode_value};
+pub use mixed::Mixed;
 pub use text::{mac, mac_text};
 
+use moonhook_library::float_text;
 use std::fmt;
 
 /// The schema of a shared table.
@@ -58,6 +63,8 @@ pub enum WhenFull {
 pub enum Type {
     Boolean,
     Integer,
+    /// Values only.
+    Float,
     /// A string of at most `capacity` bytes.
     Text {
         capacity: u16,
@@ -71,6 +78,8 @@ pub enum Type {
     /// Keys only: the longest prefix that contains an address; the text of a prefix (`10.0.0.0/8`) where entries are assigned.
     Prefix4,
     Prefix6,
+    /// Values only: one of several plain types.
+    Mixed(Mixed),
     /// A table with these fields, in order of their names. Those of a list are named by their positions.
     Record(Vec<Field>),
 }
@@ -122,6 +131,12 @@ pub fn constructed<'a, T>(fields: impl IntoIterator<Item = (&'a str, T)>) -> Vec
     constructed.collect()
 }
 
+/// The integer that a float equals.
+fn integral(x: f64) -> Option<i64> {
+    const FAR: f64 = 9_223_372_036_854_775_808.0;
+    (x.fract() == 0.0 && (-FAR..FAR).contains(&x)).then_some(x as i64)
+}
+
 /// How deep tables in events are nested at most: a table whose fields are no tables is 1 deep.
 pub const MAX_NESTED: usize = 8;
 
@@ -131,6 +146,8 @@ pub enum Datum {
     Nil,
     Boolean(bool),
     Integer(i64),
+    /// The bits of a float.
+    Float(u64),
     Text(Vec<u8>),
     /// Fields that are not nil, in order of their names. Those of a list are named by their positions.
     Record(Vec<(String, Datum)>),
@@ -172,11 +189,12 @@ impl Type {
     /// Bytes it takes, in a value; a multiple of 8.
     pub fn size(&self) -> usize {
         match self {
-            Type::Boolean | Type::Integer | Type::Ipv4 | Type::Mac => 8,
+            Type::Boolean | Type::Integer | Type::Float | Type::Ipv4 | Type::Mac => 8,
             Type::Text { capacity } => (4 + usize::from(*capacity)).next_multiple_of(8),
             Type::Address => 24,
             Type::Prefix4 => 12,
             Type::Prefix6 => 20,
+            Type::Mixed(mixed) => mixed.size(),
             Type::Record(fields) => 8 + fields.iter().map(|field| field.ty.size()).sum::<usize>(),
         }
     }
@@ -186,6 +204,16 @@ impl Type {
         match self {
             Type::Record(fields) => fields.iter().map(|field| field.ty.key_size()).sum(),
             other => other.size(),
+        }
+    }
+
+    /// What people call a value of a plain type.
+    pub(crate) fn plain_name(&self) -> &'static str {
+        match self {
+            Type::Boolean => "boolean",
+            Type::Integer => "integer",
+            Type::Float => "float",
+            _ => "string",
         }
     }
 
@@ -218,11 +246,12 @@ impl Type {
 }
 
 impl Schema {
-    /// The first bit of the version in the first word of a value that is a record; `None` where too few bits are left.
+    /// The first bit of the version in the first word of a value that is a record or of one of several types; `None` where too few bits are left.
     pub fn version_start(&self) -> Option<u32> {
         const MOST: usize = 48;
         match &self.value {
             Type::Record(fields) if fields.len() <= MOST => Some(fields.len() as u32),
+            Type::Mixed(_) => Some(mixed::KIND_BITS),
             _ => None,
         }
     }
@@ -262,12 +291,14 @@ impl fmt::Display for Type {
         match self {
             Type::Boolean => f.write_str("boolean"),
             Type::Integer => f.write_str("int"),
+            Type::Float => f.write_str("float"),
             Type::Text { capacity } => write!(f, "string:{capacity}"),
             Type::Ipv4 => f.write_str("ipv4"),
             Type::Address => f.write_str("ip"),
             Type::Mac => f.write_str("mac"),
             Type::Prefix4 => f.write_str("ipv4 prefix"),
             Type::Prefix6 => f.write_str("ipv6 prefix"),
+            Type::Mixed(mixed) => mixed.fmt(f),
             Type::Record(fields) => {
                 f.write_str("{")?;
                 let fields = constructed(fields.iter().map(|field| (field.name.as_str(), &field.ty)));
@@ -285,12 +316,49 @@ impl fmt::Display for Type {
 }
 
 impl Datum {
+    /// As a key of a table: floats of integral value are integers (Lua manual § 2.1).
+    #[must_use]
+    pub fn as_key(self) -> Datum {
+        match self {
+            Datum::Float(bits) => integral(f64::from_bits(bits)).map_or(self, Datum::Integer),
+            other => other,
+        }
+    }
+
+    /// The same number as a type has it, in a record too: who writes from outside of handlers may write 3 for 3.0, and 3.0 for 3.
+    #[must_use]
+    pub fn as_of_type(self, ty: &Type) -> Datum {
+        match (self, ty) {
+            (Datum::Float(bits), Type::Integer) => Datum::Float(bits).as_key(),
+            (Datum::Integer(value), Type::Float) if integral(value as f64) == Some(value) => {
+                Datum::Float((value as f64).to_bits())
+            }
+            (datum, Type::Mixed(mixed)) => match mixed.of(&datum) {
+                Some(_) => datum,
+                None if mixed.float => datum.as_of_type(&Type::Float),
+                None => datum.as_of_type(&Type::Integer),
+            },
+            (Datum::Record(fields), Type::Record(_)) => {
+                let field = |(name, datum): (String, Datum)| {
+                    let datum = match ty.field(&name) {
+                        Some((.., ty)) => datum.as_of_type(ty),
+                        None => datum,
+                    };
+                    (name, datum)
+                };
+                Datum::Record(fields.into_iter().map(field).collect())
+            }
+            (other, _) => other,
+        }
+    }
+
     /// As `print` shows it; a record with its fields: `{length = 60, src = 192.0.2.1}`.
     pub fn line(&self) -> Vec<u8> {
         match self {
             Datum::Nil => b"nil".to_vec(),
             Datum::Boolean(value) => value.to_string().into_bytes(),
             Datum::Integer(value) => value.to_string().into_bytes(),
+            Datum::Float(bits) => float_text(f64::from_bits(*bits)).into_bytes(),
             Datum::Text(bytes) => bytes.clone(),
             Datum::Record(fields) => {
                 let fields = constructed(fields.iter().map(|(name, value)| (name.as_str(), value)));
@@ -307,12 +375,21 @@ impl Datum {
         fields.iter().any(|(name, value)| position(name).is_some() || value.has_list())
     }
 
+    /// As [`Datum::type_name`], with the two kinds of numbers told apart.
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            Datum::Integer(_) => "integer",
+            Datum::Float(_) => "float",
+            other => other.type_name(),
+        }
+    }
+
     /// The Lua type name.
     pub fn type_name(&self) -> &'static str {
         match self {
             Datum::Nil => "nil",
             Datum::Boolean(_) => "boolean",
-            Datum::Integer(_) => "number",
+            Datum::Integer(_) | Datum::Float(_) => "number",
             Datum::Text(_) => "string",
             Datum::Record(_) => "table",
         }

@@ -52,6 +52,7 @@ impl Audience for Listener {
         self.log(&format!("attached{to} at {}{again}", points.join(", ")));
         queued.for_each(|line| self.log(&line));
         attached.moved.iter().for_each(|place| self.log(&place.text()));
+        attached.forwarding.iter().for_each(|place| self.log(&place.text()));
         attached.warnings.iter().for_each(|warning| self.log(&warning.line()));
         let event =
             || json!({ "type": "attached", "name": self.name, "interface": interface, "points": points });

@@ -233,6 +233,7 @@ impl Spec {
             bpffs: config.bpffs.clone(),
             pins: None,
             duration: None,
+            queues: 1,
             interval: INTERVAL,
             busy: None,
         }

@@ -36,6 +36,11 @@ fn json_value(datum: &Datum) -> Value {
     match datum {
         Datum::Boolean(value) => json!(value),
         Datum::Integer(value) => json!(value),
+        // JSON has no infinities: these are texts.
+        Datum::Float(bits) => match f64::from_bits(*bits) {
+            float if float.is_finite() => json!(float),
+            _ => json!(String::from_utf8_lossy(&datum.line())),
+        },
         Datum::Text(bytes) => json!(String::from_utf8_lossy(bytes)),
         Datum::Nil => Value::Null,
         Datum::Record(fields) => {

@@ -8,7 +8,7 @@ use moonhook_daemon::{Name, Reloaded};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::Choice;
 use moonhook_install::{Peer, Program, RequestedMode};
-use moonhook_load::{MovedPlace, QueuedPlace};
+use moonhook_load::{ForwardingPlace, MovedPlace, QueuedPlace};
 use moonhook_records::{Counters, Message};
 use std::path::PathBuf;
 
@@ -22,6 +22,8 @@ pub struct Attached<'a> {
     pub queued: &'a [QueuedPlace],
     /// Places of netfilter whose handlers run at tc.
     pub moved: &'a [MovedPlace],
+    /// Places of netfilter whose handlers forward copies of packets, in the kernel: this process sends them.
+    pub forwarding: &'a [ForwardingPlace],
     pub requested: RequestedMode,
     pub scripts: &'a [PathBuf],
     pub choice: &'a Choice,

@@ -16,7 +16,7 @@ use crate::threads;
 use crate::{Options, SessionError};
 use moonhook_control::SharedTable;
 use moonhook_daemon::{Replaced, Reply};
-use moonhook_engine::EngineError;
+use moonhook_engine::{EngineError, Trial};
 use moonhook_load::LoadError;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -118,8 +118,14 @@ impl Session {
         let scripts = scripts.unwrap_or_else(|| self.scripts.clone());
         let mut settings = options.as_ref().map_or(&self.settings, |options| &options.settings).clone();
         settings.load.allow_read.extend(allow_read);
+        if let Some(control) = &settings.load.control {
+            let options = options.as_deref().unwrap_or(&self.options);
+            control.take_packets(options.netns.as_deref(), options.queues);
+        }
         let netns = self.options.netns.clone();
-        let sources = Sources { scripts, options: settings.load.clone(), contents, netns };
+        let trial = Some(Trial::of(&settings, true));
+        let load = moonhook_load::Options { trial, ..settings.load.clone() };
+        let sources = Sources { scripts, options: load, budget: settings.budget, contents, netns };
         let thread = LuaThread::load(sources.clone(), &self.inbox, None)?;
         let (fingerprint, files, queued) = (0, Vec::new(), Vec::new());
         let next = NextGeneration { thread, sources, settings, options, fingerprint, files, queued, entries };

@@ -2,6 +2,7 @@
 
 use crate::SessionError;
 use crate::content::{Content, Earlier};
+use crate::forwarding::{Forwarded, Forwarding};
 use crate::inbox::Inbox;
 use crate::inherit::Inheritance;
 use crate::making::{Constant, Program};
@@ -51,7 +52,7 @@ pub struct Installed {
     pub sums_all: bool,
     /// What the consumer has seen of errors.
     raised: Arc<Mutex<Raised>>,
-    /// How many records nobody can read any more.
+    /// How many records nobody can read any more, and copies of packets that are not sent.
     unread: Arc<AtomicU64>,
     consumer: Option<Consumer>,
 }
@@ -189,11 +190,18 @@ impl Installed {
         }
     }
 
-    /// Begins to take the handlers' records out of the ring.
-    pub fn consume(&mut self, inbox: &Arc<Inbox>) -> Result<(), SessionError> {
+    /// Begins to take the handlers' records out of the ring, of scripts that were loaded with these options. What they forward is sent in that network namespace
+    /// (`None`: the caller's).
+    pub fn consume(
+        &mut self,
+        inbox: &Arc<Inbox>,
+        load: &moonhook_load::Options,
+        netns: Option<&str>,
+    ) -> Result<(), SessionError> {
         let (decoder, receiver) = (self.kernel.decoder.clone(), Arc::clone(inbox));
         let raised = Arc::clone(&self.raised);
         let unread = Arc::clone(&self.unread);
+        let mut forwarding = Forwarding::of(load, netns, Arc::clone(&self.unread));
         let receive = move |record: &[u8]| {
             let message = decoder.decode(record);
             if message.as_ref().is_err_and(RecordError::is_of_gone) {
@@ -203,7 +211,14 @@ impl Installed {
             if let Ok(Message::Error(failure)) = &message {
                 raised.lock().unwrap_or_else(PoisonError::into_inner).note(&decoder, record, failure);
             }
-            receiver.message(message);
+            let forwarded = match (&mut forwarding, &message) {
+                (Some(forwarding), Ok(Message::Event(notice))) => forwarding.take(notice),
+                _ => Forwarded::Other,
+            };
+            match forwarded {
+                Forwarded::Other => receiver.message(message),
+                Forwarded::Done(remark) => remark.into_iter().for_each(|remark| receiver.message(Ok(remark))),
+            }
         };
         let Some(events) = self.kernel.events(receive)? else { return Ok(()) };
         let end = Arc::<End>::default();

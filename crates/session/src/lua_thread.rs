@@ -18,7 +18,7 @@ use inside::Thread;
 use moonhook_control::{Connection, lower_priority, processor_time};
 use moonhook_daemon::Answer;
 use moonhook_hook::Point;
-use moonhook_load::{Content, LoadError, MovedPlace, QueuedPlace};
+use moonhook_load::{Content, ForwardingPlace, LoadError, MovedPlace, QueuedPlace};
 use moonhook_records::Message;
 use moonhook_snapshot::Snapshot;
 use moonhook_user::Waiting;
@@ -40,6 +40,8 @@ pub type LuaId = u64;
 pub struct Sources {
     pub scripts: Vec<PathBuf>,
     pub options: moonhook_load::Options,
+    /// How many steps a packet's handlers may take.
+    pub budget: u32,
     /// Other contents of tables than the scripts give them.
     pub contents: Vec<Content>,
     /// The network namespace whose interfaces control code sends frames by (`None`: the process's).
@@ -53,6 +55,8 @@ pub struct Prepared {
     pub queued: Vec<QueuedPlace>,
     /// Places of netfilter whose handlers run at tc.
     pub moved: Vec<MovedPlace>,
+    /// Places of netfilter whose handlers forward copies of packets, in the kernel.
+    pub forwarding: Vec<ForwardingPlace>,
     /// Equal for equal snapshots.
     pub fingerprint: u64,
     /// Every file that was read.
@@ -169,6 +173,8 @@ enum Order {
         answer: Option<SyncSender<Result<(), SessionError>>>,
     },
     Work(Job),
+    /// The last one, also where others could give more.
+    End,
     /// Asks the handlers of a place about a packet.
     Decide {
         point: Point,
@@ -326,8 +332,10 @@ impl LuaThread {
         self.thread.take_if(|thread| thread.is_finished()).map_or(Ok(()), threads::join)
     }
 
-    /// Lets go of it, and gives what says whether it has ended.
+    /// Ends it when it has done what it is at, and gives what says whether it has ended.
     pub fn let_go(self) -> impl Fn() -> bool {
+        // It may have ended.
+        let _ = self.orders.send(Order::End);
         let thread = self.thread;
         move || thread.as_ref().is_none_or(JoinHandle::is_finished)
     }

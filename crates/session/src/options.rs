@@ -37,6 +37,8 @@ pub struct Options {
     pub bpffs: Option<PathBuf>,
     /// The script's folder for pins; `None` until its name is known.
     pub pins: Option<PathBuf>,
+    /// By how many queues packets come to handlers that run in this process, of each place.
+    pub queues: u16,
     /// End after that time.
     pub duration: Option<Duration>,
     /// From one telling of the counters to the next.

@@ -1,11 +1,12 @@
-//! Packets that netfilter hands to this process, for handlers that run in it: a thread for each place, which asks the Lua state.
+//! Packets that netfilter hands to this process, for handlers that run in it: a thread for each queue of a place, which asks the Lua state. That does
+//! one thing after another; meanwhile others take packets from the kernel and give verdicts.
 
 use crate::inbox::Inbox;
 use crate::lua_thread::{Decider, Decision};
 use crate::{Options, SessionError, threads};
 use moonhook_hook::{NetfilterPlace, Place, Point, QUEUE};
 use moonhook_install::FrameSender;
-use moonhook_load::QueuedPlace;
+use moonhook_load::{Decided, QueuedPlace};
 use moonhook_queue::{Answer, Packet, Queue, QueueError, serve};
 use moonhook_records::{Counters, Message, VerdictCount};
 use moonhook_user::Waiting;
@@ -41,7 +42,7 @@ struct Counted {
     lost: u64,
 }
 
-/// The thread of one place; it ends soon after this is dropped.
+/// The thread of one queue of a place; it ends soon after this is dropped.
 struct Reader {
     point: Point,
     end: Arc<AtomicBool>,
@@ -85,7 +86,7 @@ impl Queues {
         let mut new = Vec::new();
         for point in places.iter().map(|place| &place.point).filter(|point| !self.has(point)) {
             let Place::Netfilter(place) = &point.place else { continue };
-            new.push(self.begin(point, place, options, inbox)?);
+            new.extend(self.begin(point, place, options, inbox)?);
         }
         self.readers.extend(new);
         Ok(())
@@ -113,22 +114,27 @@ impl Queues {
         place: &NetfilterPlace,
         options: &Options,
         inbox: &Arc<Inbox>,
-    ) -> Result<Reader, SessionError> {
+    ) -> Result<Vec<Reader>, SessionError> {
         let netns = options.netns.as_deref();
         let verdict = options.settings.on_error.verdict(&QUEUE);
         let wanted = moonhook_queue::Options { passes_by: !QUEUE.refuses(verdict) };
-        let queue = moonhook_install::netns::within(netns, || Queue::open(place, wanted))??;
-        let end = Arc::<AtomicBool>::default();
-        let server = Server {
-            point: point.clone(),
-            sender: FrameSender::open(netns)?,
-            on_error: verdict,
-            end: Arc::clone(&end),
-            shared: Arc::clone(&self.shared),
-            inbox: Arc::clone(inbox),
-        };
-        let thread = threads::start("queue", move || server.run(queue))?;
-        Ok(Reader { point: point.clone(), end, thread: Some(thread) })
+        let open = || Queue::open_several(place, wanted, options.queues);
+        let queues = moonhook_install::netns::within(netns, open)??;
+        let mut readers = Vec::new();
+        for queue in queues {
+            let end = Arc::<AtomicBool>::default();
+            let server = Server {
+                point: point.clone(),
+                sender: FrameSender::open(netns)?,
+                on_error: verdict,
+                end: Arc::clone(&end),
+                shared: Arc::clone(&self.shared),
+                inbox: Arc::clone(inbox),
+            };
+            let thread = threads::start("queue", move || server.run(queue))?;
+            readers.push(Reader { point: point.clone(), end, thread: Some(thread) });
+        }
+        Ok(readers)
     }
 
     fn has(&self, point: &Point) -> bool {
@@ -137,25 +143,29 @@ impl Queues {
 
     /// Where packets are taken from.
     pub fn points(&self) -> impl Iterator<Item = &Point> {
-        self.readers.iter().map(|reader| &reader.point)
+        let points = self.readers.iter().map(|reader| &reader.point).enumerate();
+        let is_first =
+            |number: usize, point: &Point| self.readers[..number].iter().all(|other| other.point != *point);
+        points.filter(move |(number, point)| is_first(*number, point)).map(|(_, point)| point)
     }
 
     pub fn is_empty(&self) -> bool {
         self.readers.is_empty()
     }
 
-    /// Adds what was counted.
-    pub fn add_to(&self, counters: &mut Counters) {
-        if self.is_empty() {
+    /// Adds what was counted, and what handlers in states of their own have decided.
+    pub fn add_to(&self, counters: &mut Counters, others: Decided) {
+        let counted = self.shared.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.errors += counted.errors + others.errors;
+        if self.is_empty() && others.places.is_empty() && others.verdicts.is_empty() {
             return;
         }
-        let counted = self.shared.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = |verdicts: &BTreeMap<i32, u64>, number| verdicts.get(&number).copied().unwrap_or(0);
         counters.verdicts.extend(QUEUE.verdicts.iter().map(|verdict| VerdictCount {
             hook: QUEUE.name,
             verdict: verdict.name().to_string(),
-            count: counted.verdicts.get(&verdict.number).copied().unwrap_or(0),
+            count: count(&counted.verdicts, verdict.number) + count(&others.verdicts, verdict.number),
         }));
-        counters.errors += counted.errors;
         counters.lost_events += counted.lost;
     }
 

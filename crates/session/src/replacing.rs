@@ -9,6 +9,7 @@ use crate::generation::{Next, NextGeneration};
 use crate::inherit;
 use crate::installed::{Assembled, Installed, Retired};
 use crate::making::Program;
+use crate::marks::warning_of_marks;
 use crate::session::{Session, record};
 use crate::{Options, SessionError};
 use moonhook_control::{KeptFlows, SharedTable};
@@ -40,7 +41,9 @@ impl Session {
         let Next { generation, installed: mut next, plan, .. } = next;
         let NextGeneration { thread, sources, settings, options, fingerprint, queued, .. } = generation;
         let scripts = sources.scripts.clone();
-        next.consume(&self.inbox)?;
+        next.warnings.extend(warning_of_marks(&queued));
+        let netns = options.as_ref().map_or(&self.options.netns, |options| &options.netns);
+        next.consume(&self.inbox, &sources.options, netns.as_deref())?;
         let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
         let present: Vec<Point> = self.queues.points().cloned().collect();
         self.queues.prepare(&queued, options.as_deref().unwrap_or(&self.options), &self.inbox)?;

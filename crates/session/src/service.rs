@@ -82,7 +82,8 @@ impl Session {
     /// The names of the hooks, as a person reads them.
     fn hooks(&self) -> String {
         let in_kernel = self.attachments.hooks();
-        let queued = self.queues.points().map(|point| format!("{point} (NFQUEUE)"));
+        let in_states = self.decided().places;
+        let queued = self.queues.points().chain(&in_states).map(|point| format!("{point} (NFQUEUE)"));
         let all = Some(in_kernel).filter(|hooks| !hooks.is_empty()).into_iter().chain(queued);
         all.collect::<Vec<_>>().join(", ")
     }

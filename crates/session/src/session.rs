@@ -23,6 +23,7 @@ use moonhook_engine::Kernel;
 use moonhook_engine::Settings;
 use moonhook_hook::Point;
 use moonhook_install::Link;
+use moonhook_load::Decided;
 use moonhook_records::Counters;
 use moonhook_records::Message;
 use std::collections::{BTreeMap, VecDeque};
@@ -222,6 +223,11 @@ impl Session {
         }
     }
 
+    /// What handlers in states of their own are asked about, and have decided.
+    pub(crate) fn decided(&self) -> Decided {
+        self.settings.load.control.as_ref().map(|control| control.decided()).unwrap_or_default()
+    }
+
     /// What all generations have counted.
     pub(crate) fn counters(&self) -> Result<Counters, SessionError> {
         let mut counters = self.installed.counters()?;
@@ -234,7 +240,7 @@ impl Session {
             // Nothing is given to its program.
             counters.verdicts.clear();
         }
-        self.queues.add_to(&mut counters);
+        self.queues.add_to(&mut counters, self.decided());
         Ok(counters)
     }
 

@@ -12,6 +12,7 @@ use crate::installed::{Assembled, Installed};
 use crate::interfaces::Interfaces;
 use crate::lua_thread::{LuaThread, Sources};
 use crate::making::Heritage;
+use crate::marks::warning_of_marks;
 use crate::peers::Peers;
 use crate::pin_files::Swept;
 use crate::pins::Pins;
@@ -22,8 +23,8 @@ use crate::starting::{self, First};
 use crate::watcher::Watcher;
 use crate::{Busy, Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
-use moonhook_engine::Settings;
-use moonhook_load::{MovedPlace, QueuedPlace};
+use moonhook_engine::{Settings, Trial};
+use moonhook_load::{ForwardingPlace, MovedPlace, QueuedPlace};
 use moonhook_records::Counters;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -48,16 +49,23 @@ impl Session {
         let pins = pins(&mut options, &name, claim.is_some())?;
         let _swept = pins.as_ref().map(|pins| Swept(pins.folder().to_path_buf()));
         options.settings.load.interfaces.clone_from(&options.interfaces);
+        if let Some(control) = &options.settings.load.control {
+            control.take_packets(options.netns.as_deref(), options.queues);
+        }
         let (settings, busy) = (options.settings.clone(), options.busy.take());
         let leftover = pins.as_ref().and_then(Pins::leftover);
         let earlier = leftover.as_ref().map(|leftover| leftover as &dyn Earlier);
         let sources = Sources {
             scripts: options.scripts.clone(),
-            options: settings.load.clone(),
+            options: moonhook_load::Options {
+                trial: Some(Trial::of(&settings, true)),
+                ..settings.load.clone()
+            },
+            budget: settings.budget,
             contents: Vec::new(),
             netns: options.netns.clone(),
         };
-        let Some(Made { installed, plan, thread, fingerprint, queued, moved }) =
+        let Some(Made { installed, plan, thread, fingerprint, queued, moved, forwarding }) =
             make(&sources, &settings, earlier, (&inbox, &options.interfaces), (stop, busy))?
         else {
             return Ok(None);
@@ -134,6 +142,7 @@ impl Session {
             peers: session.peers.programs(),
             queued: &queued,
             moved: &moved,
+            forwarding: &forwarding,
             requested: session.options.mode,
             scripts: &session.options.scripts,
             choice: &session.installed.choice,
@@ -155,6 +164,8 @@ struct Made {
     queued: Vec<QueuedPlace>,
     /// Places of netfilter whose handlers run at tc.
     moved: Vec<MovedPlace>,
+    /// Places of netfilter whose handlers forward copies of packets, in the kernel.
+    forwarding: Vec<ForwardingPlace>,
 }
 
 /// Makes the program, with what it takes over of an earlier one. `None` if `stop` was set before.
@@ -166,18 +177,19 @@ fn make(
     (stop, busy): (&AtomicBool, Option<Busy>),
 ) -> Result<Option<Made>, SessionError> {
     let heritage = earlier.map(Heritage::of).transpose()?;
-    let Some(First { thread, program, fingerprint, files, queued, moved }) =
+    let Some(First { thread, program, fingerprint, files, queued, moved, forwarding }) =
         starting::first(sources, settings, heritage, inbox, (stop, busy))?
     else {
         return Ok(None);
     };
     let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files, interfaces)?;
     thread.connect(connection)?;
-    installed.consume(inbox)?;
+    installed.warnings.extend(warning_of_marks(&queued));
+    installed.consume(inbox, &sources.options, sources.netns.as_deref())?;
     if let Some(earlier) = earlier {
         inherit::copy_variables(&plan, earlier, &installed.kernel)?;
     }
-    Ok(Some(Made { installed, plan, thread, fingerprint, queued, moved }))
+    Ok(Some(Made { installed, plan, thread, fingerprint, queued, moved, forwarding }))
 }
 
 /// Where the script is to be pinned, if it is. What was pinned under its name by a process that did not get to an end is removed by

@@ -5,7 +5,7 @@ use crate::lua_thread::{LuaThread, Prepared, Sources, Told};
 use crate::making::{Blueprint, Heritage, Program};
 use crate::{Busy, SessionError, threads};
 use moonhook_engine::{EngineError, Settings};
-use moonhook_load::{LoadError, MovedPlace, QueuedPlace};
+use moonhook_load::{ForwardingPlace, LoadError, MovedPlace, QueuedPlace};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +25,8 @@ pub struct First {
     pub queued: Vec<QueuedPlace>,
     /// Places of netfilter whose handlers run at tc.
     pub moved: Vec<MovedPlace>,
+    /// Places of netfilter whose handlers forward copies of packets, in the kernel.
+    pub forwarding: Vec<ForwardingPlace>,
 }
 
 /// Makes the first program. `None` if that was stopped: threads that are at it end with the process.
@@ -40,10 +42,10 @@ pub fn first(
 ) -> Result<Option<First>, SessionError> {
     let mut thread = LuaThread::load(sources.clone(), inbox, busy.clone())?;
     let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else { return Ok(None) };
-    let Prepared { snapshot, queued, moved, fingerprint, files, load_time } = *prepared;
+    let Prepared { snapshot, queued, moved, forwarding, fingerprint, files, load_time } = *prepared;
     let blueprint = Blueprint { snapshot, settings: settings.clone(), load_time, earlier };
     let program = compiled(blueprint, stop, busy)?;
-    Ok(program.map(|program| First { thread, program, fingerprint, files, queued, moved }))
+    Ok(program.map(|program| First { thread, program, fingerprint, files, queued, moved, forwarding }))
 }
 
 fn load_time(
@@ -98,7 +100,8 @@ mod tests {
         let script = folder.path().join("long.lua");
         std::fs::write(&script, "while true do end").unwrap();
         let options = moonhook_load::Options { instruction_limit: 400_000_000, ..Default::default() };
-        let sources = Sources { scripts: vec![script], options, contents: Vec::new(), netns: None };
+        let sources =
+            Sources { scripts: vec![script], options, budget: 100_000, contents: Vec::new(), netns: None };
         let (note, stop, inbox) = (Arc::new(()), AtomicBool::new(false), Arc::<Inbox>::default());
         let busy = Busy(Arc::clone(&note) as Arc<_>);
         let started = std::thread::scope(|scope| {

@@ -133,6 +133,7 @@ impl Context<'_> {
             Abs::Nil => (ArgumentKind::Nil, vec![]),
             Abs::Bool(word) => (ArgumentKind::Boolean, vec![*word]),
             Abs::Int(word) => (ArgumentKind::Integer, vec![*word]),
+            Abs::Float(word) => (ArgumentKind::Float, vec![*word]),
             Abs::Str(Str::Ipv4(word)) => (ArgumentKind::Ipv4, vec![*word]),
             Abs::Str(Str::Ipv6(high, low)) => (ArgumentKind::Ipv6, vec![*high, *low]),
             Abs::Str(Str::Mac(word)) => (ArgumentKind::Mac, vec![*word]),
@@ -141,9 +142,7 @@ impl Context<'_> {
                 return self.put_string(base, at, &Str::Const(text.clone()), RECORD_MAX);
             }
             Abs::Entry { .. } => (ArgumentKind::Entry, vec![]),
-            Abs::Float(_) | Abs::Object(_) | Abs::Structure { .. } | Abs::Union(_) => {
-                (ArgumentKind::Nil, vec![])
-            }
+            Abs::Object(_) | Abs::Structure { .. } | Abs::Union(_) => (ArgumentKind::Nil, vec![]),
         };
         let address = record_address(self, base, at)?;
         self.store(address.base, address.disp, Size::B8, kind as i64);

@@ -89,9 +89,10 @@ impl Numbering {
 fn placeholder(known: &Abs) -> Abs {
     let none = Word::Imm(0);
     match known {
-        Abs::Nil | Abs::Float(_) | Abs::Object(_) | Abs::Str(Str::Const(_)) => known.clone(),
+        Abs::Nil | Abs::Object(_) | Abs::Str(Str::Const(_)) => known.clone(),
         Abs::Bool(_) => Abs::FALSE,
         Abs::Int(_) => Abs::Int(none),
+        Abs::Float(_) => Abs::Float(none),
         Abs::Str(Str::Slice { space, .. }) => {
             Abs::Str(Str::Slice { space: *space, start: none, length: none })
         }

@@ -119,7 +119,8 @@ impl LowerErrorKind {
         use LowerErrorKind::*;
         match self {
             Builtin { general, .. } | UnknownTarget { general, .. } => *general,
-            TableConstructor
+            Float { .. }
+            | TableConstructor
             | Metamethod { .. }
             | Recursion { .. }
             | TooLarge { .. }
@@ -139,7 +140,9 @@ impl LowerErrorKind {
     fn describe(&self) -> (&'static str, &'static str, String) {
         use LowerErrorKind::*;
         match self {
-            Float { help, .. } => ("MH0201", "the kernel has no floating-point numbers", help.clone()),
+            Float { help, .. } => {
+                ("MH0201", "of floats, expanded code has arithmetic and comparisons", help.clone())
+            }
             TableConstructor => (
                 "MH0202",
                 "expanded code makes no such table",

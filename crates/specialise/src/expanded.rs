@@ -114,6 +114,13 @@ impl Surroundings for Expanded {
         Some(number_of(context, index))
     }
 
+    fn routine(&self, context: &mut Context<'_>, name: &str) -> Result<FunctionId> {
+        match &mut context.stub {
+            Some(stub) => Ok(stub.host.routine(name)),
+            None => context.expanded_routine(name),
+        }
+    }
+
     fn is_metered(&self) -> bool {
         !self.leaf
     }

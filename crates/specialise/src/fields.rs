@@ -27,7 +27,7 @@ impl Key {
         match value {
             Abs::Bool(Word::Imm(imm)) => Some(Key::Boolean(*imm != 0)),
             Abs::Int(Word::Imm(imm)) => Some(Key::Integer(*imm)),
-            Abs::Float(x) => integral(*x).map(Key::Integer),
+            Abs::Float(_) => value.known_float().and_then(integral).map(Key::Integer),
             Abs::Str(Str::Const(text)) => Some(Key::Text(text.clone())),
             _ => None,
         }

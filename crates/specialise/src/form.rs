@@ -44,9 +44,10 @@ impl Context<'_> {
     pub fn encode_variants(&mut self, value: &Abs, variants: &[Variant]) -> (Word, [Word; 2]) {
         let none = Word::Imm(0);
         let (variant, payload) = match value {
-            Abs::Nil | Abs::Float(_) => (Variant::Nil, [none; 2]),
+            Abs::Nil => (Variant::Nil, [none; 2]),
             Abs::Bool(word) => (Variant::Bool, [*word, none]),
             Abs::Int(word) => (Variant::Int, [*word, none]),
+            Abs::Float(word) => (Variant::Float, [*word, none]),
             Abs::Str(Str::Slice { space, start, length }) => (Variant::Slice(*space), [*start, *length]),
             Abs::Str(Str::Cased { case, space, start, length }) => {
                 (Variant::Cased(*case, *space), [*start, *length])
@@ -119,13 +120,7 @@ impl Objects {
         }
         let mut variants = BTreeSet::new();
         for value in values {
-            match self.variants(value) {
-                Some(more) => variants.extend(more),
-                None => {
-                    let help = "use integers: `math.maxinteger` in the place of `math.huge`";
-                    return Err(LowerErrorKind::unsupported("a float in a variable that changes", help));
-                }
-            }
+            variants.extend(self.variants(value));
         }
         check_entries(&variants)?;
         Ok(self.form_of_variants(variants))
@@ -143,8 +138,8 @@ impl Objects {
                     // Two different constants of one variant: the variant varies.
                     if let Form::One(variant) = self.form_of(&[value], true)? {
                         variants.insert(variant);
-                    } else if let Some(more) = self.variants(value) {
-                        variants.extend(more);
+                    } else {
+                        variants.extend(self.variants(value));
                     }
                 }
                 Form::One(variant) => {
@@ -157,13 +152,13 @@ impl Objects {
         Ok(self.form_of_variants(variants))
     }
 
-    /// The variants a value may have; `None` for floats, which have none.
-    pub fn variants(&mut self, value: &Abs) -> Option<Vec<Variant>> {
-        Some(match value {
+    /// The variants a value may have.
+    pub fn variants(&mut self, value: &Abs) -> Vec<Variant> {
+        match value {
             Abs::Nil => vec![Variant::Nil],
             Abs::Bool(_) => vec![Variant::Bool],
             Abs::Int(_) => vec![Variant::Int],
-            Abs::Float(_) => return None,
+            Abs::Float(_) => vec![Variant::Float],
             Abs::Str(Str::Const(text)) => vec![Variant::Object(self.intern(&Object::Text(text.clone())))],
             Abs::Str(Str::Slice { space, .. }) => vec![Variant::Slice(*space)],
             Abs::Str(Str::Cased { case, space, .. }) => vec![Variant::Cased(*case, *space)],
@@ -174,7 +169,7 @@ impl Objects {
             Abs::Entry { path, .. } => vec![Variant::Entry(*path)],
             Abs::Structure { type_id, .. } => vec![Variant::Structure(*type_id)],
             Abs::Union(union) => union.variants.clone(),
-        })
+        }
     }
 
     pub fn is_text(&self, variant: &Variant) -> bool {
@@ -224,10 +219,8 @@ impl Objects {
                         (pool && objects.is_text(variant)) || (slice && objects.is_empty_text(variant));
                     accepted.contains(variant) || as_slice
                 };
-                match self.variants(value) {
-                    Some(variants) => variants.iter().all(|variant| fits(self, variant)),
-                    None => false,
-                }
+                let variants = self.variants(value);
+                variants.iter().all(|variant| fits(self, variant))
             }
         }
     }
@@ -271,6 +264,7 @@ mod tests {
         let mut objects = Objects::default();
         assert_eq!(objects.form_of(&[&Abs::int(7), &Abs::int(7)], false), Ok(Form::Same(Abs::int(7))));
         assert_eq!(objects.form_of(&[&Abs::int(7), &Abs::int(8)], false), Ok(Form::One(Variant::Int)));
-        assert!(objects.form_of(&[&Abs::int(7), &Abs::Float(0.5)], false).is_err());
+        let mixed = objects.form_of(&[&Abs::int(7), &Abs::float(0.5)], false);
+        assert_eq!(mixed, Ok(Form::Union(vec![Variant::Int, Variant::Float])));
     }
 }

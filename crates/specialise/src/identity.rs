@@ -15,7 +15,7 @@ impl Abs {
             Value::Nil => Abs::Nil,
             Value::Boolean(b) => Abs::bool(*b),
             Value::Integer(i) => Abs::int(*i),
-            Value::Float(x) => Abs::Float(*x),
+            Value::Float(x) => Abs::float(*x),
             Value::String(bytes) => Abs::Str(Str::Const(bytes.clone())),
             Value::Table(id) => Abs::Object(Object::Table(*id)),
             Value::Closure(id) => Abs::Object(Object::Closure(Closure::of_load_time(snapshot, *id).into())),

@@ -68,7 +68,7 @@ fn index_value(
                     "write the field's name after a dot",
                     names::text(name),
                 ),
-                Abs::Int(_) => context.unsupported(
+                Abs::Int(_) | Abs::Float(_) => context.unsupported(
                     "indexing a packet by a number",
                     "read a byte with `pkt:getbyte(offset)`; offsets count from 0",
                     names::text(name),

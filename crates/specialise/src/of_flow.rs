@@ -136,6 +136,7 @@ fn variants(variable: &ir::Variable) -> Option<BTreeSet<Variant>> {
         VariableContent::Nil => Some(Variant::Nil),
         VariableContent::Boolean => Some(Variant::Bool),
         VariableContent::Integer => Some(Variant::Int),
+        VariableContent::Float => Some(Variant::Float),
         VariableContent::Ipv4 => Some(Variant::Ipv4),
         VariableContent::Mac => Some(Variant::Mac),
         _ => None,

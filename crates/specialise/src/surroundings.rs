@@ -74,6 +74,9 @@ pub trait Surroundings {
     /// The number of a function that was made a part of it before, by its name.
     fn known_subprogram(&self, context: &Context<'_>, name: &str) -> Option<FunctionId>;
 
+    /// The number of a routine of the runtime that takes words and needs no memory.
+    fn routine(&self, context: &mut Context<'_>, name: &str) -> Result<FunctionId>;
+
     /// Whether turns of loops are taken from the packet's budget. Where they are not, loops are over data of bounded size only.
     fn is_metered(&self) -> bool;
 

@@ -15,8 +15,8 @@ pub enum Abs {
     /// 0 or 1.
     Bool(Word),
     Int(Word),
-    /// Floats exist as constants only: whatever would compute with one is refused.
-    Float(f64),
+    /// The bits of an IEEE 754 double.
+    Float(Word),
     Str(Str),
     Object(Object),
     /// An entry of a shared table, or a table in it: [`crate::shared::Path`] by number, and the entry's address.
@@ -37,8 +37,9 @@ impl PartialEq for Abs {
     fn eq(&self, other: &Abs) -> bool {
         match (self, other) {
             (Abs::Nil, Abs::Nil) => true,
-            (Abs::Bool(a), Abs::Bool(b)) | (Abs::Int(a), Abs::Int(b)) => a == b,
-            (Abs::Float(a), Abs::Float(b)) => a.to_bits() == b.to_bits(),
+            (Abs::Bool(a), Abs::Bool(b)) | (Abs::Int(a), Abs::Int(b)) | (Abs::Float(a), Abs::Float(b)) => {
+                a == b
+            }
             (Abs::Str(a), Abs::Str(b)) => a == b,
             (Abs::Object(a), Abs::Object(b)) => a == b,
             (Abs::Entry { path, base }, Abs::Entry { path: other, base: at }) => path == other && base == at,
@@ -202,6 +203,7 @@ pub enum Variant {
     Nil,
     Bool,
     Int,
+    Float,
     Slice(Space),
     Cased(Case, Space),
     Ipv4,
@@ -230,6 +232,7 @@ impl Variant {
             Variant::Ipv6 => 7,
             Variant::Mac => 8,
             Variant::Cased(case, space) => 9 + 3 * case as i64 + space as i64,
+            Variant::Float => 15,
             Variant::Entry(path) => -1 - i64::from(path),
             Variant::Structure(type_id) => STRUCTURES - i64::from(type_id),
             Variant::Object(id) => 16 + i64::from(id),
@@ -240,7 +243,12 @@ impl Variant {
     pub fn words(self) -> usize {
         match self {
             Variant::Nil | Variant::Object(_) => 0,
-            Variant::Bool | Variant::Int | Variant::Mac | Variant::Entry(_) | Variant::Structure(_) => 1,
+            Variant::Bool
+            | Variant::Int
+            | Variant::Float
+            | Variant::Mac
+            | Variant::Entry(_)
+            | Variant::Structure(_) => 1,
             // The first one of an IPv4 address is 0: those of both families are what a key or value of type `ip` has.
             Variant::Slice(_) | Variant::Cased(..) | Variant::Ipv4 | Variant::Ipv6 => 2,
         }
@@ -253,6 +261,7 @@ impl Variant {
             Variant::Nil => Abs::Nil,
             Variant::Bool => Abs::Bool(first),
             Variant::Int => Abs::Int(first),
+            Variant::Float => Abs::Float(first),
             Variant::Slice(space) => Abs::Str(Str::Slice { space, start: first, length: second }),
             Variant::Cased(case, space) => Abs::Str(Str::Cased { case, space, start: first, length: second }),
             Variant::Ipv4 => Abs::Str(Str::Ipv4(second)),
@@ -275,6 +284,18 @@ impl Abs {
 
     pub fn int(value: i64) -> Abs {
         Abs::Int(Word::Imm(value))
+    }
+
+    pub fn float(value: f64) -> Abs {
+        Abs::Float(Word::Imm(value.to_bits() as i64))
+    }
+
+    /// The float, where it is known now.
+    pub fn known_float(&self) -> Option<f64> {
+        match self {
+            Abs::Float(Word::Imm(bits)) => Some(float_of(*bits)),
+            _ => None,
+        }
     }
 
     pub fn bool(value: bool) -> Abs {
@@ -344,6 +365,11 @@ impl Object {
             Object::Opaque(name, _) => name,
         }
     }
+}
+
+/// The float with these bits.
+pub fn float_of(bits: i64) -> f64 {
+    f64::from_bits(bits as u64)
 }
 
 /// The integer that a float equals.

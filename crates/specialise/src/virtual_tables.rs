@@ -65,7 +65,8 @@ impl Context<'_> {
         }
         match key {
             Abs::Union(_) => self.arms_of_each(key, &mut |context, key| context.made_lookup(table, key)),
-            Abs::Nil | Abs::Float(_) => self.only(Abs::Nil),
+            Abs::Nil | Abs::Float(Word::Imm(_)) => self.only(Abs::Nil),
+            Abs::Float(x) => self.read_float_key(*x, &mut |context, key| context.made_lookup(table, key)),
             Abs::Object(_) => self.needs_memory("["),
             _ => self.made_search(table, key),
         }
@@ -215,7 +216,8 @@ fn any_of_kind(value: &Abs) -> Option<Abs> {
     Some(match value {
         Abs::Bool(_) => Abs::Bool(none),
         Abs::Int(_) => Abs::Int(none),
-        Abs::Float(_) | Abs::Object(_) | Abs::Str(Str::Const(_)) => value.clone(),
+        Abs::Float(_) => Abs::Float(none),
+        Abs::Object(_) | Abs::Str(Str::Const(_)) => value.clone(),
         Abs::Str(Str::Slice { space, .. }) => {
             Abs::Str(Str::Slice { space: *space, start: none, length: none })
         }

@@ -4,6 +4,7 @@
 //! handlers have returned, and from then on it can no longer be used.
 
 mod bytes;
+mod checksums;
 mod methods;
 
 use crate::metadata::Metadata;
@@ -76,8 +77,8 @@ pub struct Skbs {
     sent: Sent,
 }
 
-/// Frames that handlers have sent.
-type Sent = Rc<RefCell<Vec<(u32, Vec<u8>)>>>;
+/// Frames that handlers have sent; `None` where none is at work, and nothing can be sent.
+type Sent = Rc<RefCell<Option<Vec<(u32, Vec<u8>)>>>>;
 
 /// What an `skb` is.
 pub(crate) struct Skb {
@@ -117,6 +118,7 @@ impl Skbs {
         mut call: impl FnMut(&Function, MultiValue) -> Result<MultiValue, E>,
     ) -> mlua::Result<Asked<E>> {
         let skb = self.make(packet)?;
+        self.sent.replace(Some(Vec::new()));
         let mut said = Ok(Said { verdict: ACCEPT, mark: None });
         for handler in handlers {
             let before = said.as_ref().ok().and_then(|said| said.mark);
@@ -136,7 +138,8 @@ impl Skbs {
     fn said<E>(&self, results: MultiValue, mark: Option<u32>) -> Result<Said, Refusal<E>> {
         let mut results = results.into_iter();
         let integer = |value: Option<Value>| self.lua.coerce_integer(value?).ok().flatten();
-        let verdict = integer(results.next()).unwrap_or(0);
+        // `(int)lua_tointeger`: 32 bits of it.
+        let verdict = i64::from(integer(results.next()).unwrap_or(0) as u32);
         let verdict = if VERDICTS.contains(&verdict) { verdict as i32 } else { ACCEPT };
         let mark = match results.next() {
             None | Some(Value::Nil) => mark,
@@ -169,6 +172,7 @@ impl Skbs {
     /// # Errors
     /// It is another's.
     fn end(&self, skb: &AnyUserData, packet: &Waiting) -> mlua::Result<Changes> {
+        let sent = self.sent.take().unwrap_or_default();
         let mut skb = skb.borrow_mut::<Skb>()?;
         let window = skb.window.take();
         let connection_mark = skb.connection_mark.filter(|_| skb.is_marked);
@@ -179,7 +183,7 @@ impl Skbs {
             unsafe { self.lua.exec_raw::<()>(window, |state| object::expire(state, 1)) }?;
         }
         let bytes = bytes.filter(|bytes| *bytes != packet.bytes);
-        Ok(Changes { bytes, connection_mark, sent: self.sent.take() })
+        Ok(Changes { bytes, connection_mark, sent })
     }
 }
 

@@ -219,6 +219,11 @@ impl Kinds<'_, '_> {
         match called.result(number) {
             Gives::Text => self.graph.give(to, &SeenType::Text.into()),
             Gives::Integer => self.graph.give(to, &SeenType::Integer.into()),
+            Gives::Float => self.graph.give(to, &SeenType::Float.into()),
+            Gives::Number => {
+                let operands = self.arguments(site, first);
+                self.number_from(operands, to);
+            }
             Gives::Boolean => self.graph.give(to, &SeenType::Boolean.into()),
             Gives::Argument(given) => {
                 let from = argument(given);
@@ -335,7 +340,7 @@ fn unpacked(format: &str, Which { number, rest }: Which) -> Vec<Held> {
     let items = format.chars().filter(|option| option.is_ascii_alphabetic() && !"xX".contains(*option));
     let held = |item| match item {
         's' | 'z' | 'c' => SeenType::Text.into(),
-        'f' | 'd' | 'n' => Held::default(),
+        'f' | 'd' | 'n' => SeenType::Float.into(),
         _ => SeenType::Integer.into(),
     };
     let most = if rest { usize::MAX } else { 1 };

@@ -262,9 +262,16 @@ impl Graph {
     }
 
     pub fn give(&mut self, node: Node, held: &Held) {
-        if self.held[node].add(held) {
+        self.give_more(node, held);
+    }
+
+    /// As [`Graph::give`]; says whether that is something new.
+    pub fn give_more(&mut self, node: Node, held: &Held) -> bool {
+        let new = self.held[node].add(held);
+        if new {
             self.wake(node);
         }
+        new
     }
 
     /// Whatever is in the first place is in the second one, too.

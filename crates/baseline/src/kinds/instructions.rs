@@ -3,6 +3,7 @@
 use super::Kinds;
 use super::graph::{Held, Node, Object, Owner, Place, Rule, Which};
 use super::notes;
+use super::results::Result;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::operation::Operand;
@@ -202,6 +203,7 @@ impl Kinds<'_, '_> {
         let i = self.instruction(function, pc);
         let Some(opcode) = i.opcode() else { return };
         match opcode {
+            LoadF => self.graph.give(to, &SeenType::Float.into()),
             LoadI | Len | ForLoop | ForPrep => self.graph.give(to, &SeenType::Integer.into()),
             LoadNil => self.graph.give(to, &Held::nil()),
             LoadTrue | LoadFalse | LFalseSkip | Not => self.graph.give(to, &SeenType::Boolean.into()),
@@ -276,17 +278,19 @@ impl Kinds<'_, '_> {
     /// The result of an operator: of its metamethod (Lua manual § 2.4), or what numbers or strings give.
     fn computed(&mut self, function: usize, pc: usize, to: Node) {
         let i = self.instruction(function, pc);
-        let (event, kind, operands): (_, _, Vec<Node>) = match self.prototype(function).operation(pc) {
+        let (event, result, operands): (_, _, Vec<Node>) = match self.prototype(function).operation(pc) {
             Some(operation) => {
                 let node = |operand| match operand {
                     Operand::Register(register) => self.at(function, pc, register),
-                    Operand::Integer(_) | Operand::Constant(_) => self.constant(SeenType::Integer),
+                    Operand::Integer(_) => self.constant(SeenType::Integer),
+                    Operand::Constant(number) => self.of_constant(function, number),
                 };
-                (operation.event(), SeenType::Integer, operation.operands.map(node).to_vec())
+                let event = operation.event();
+                (event, Result::of_event(event), operation.operands.map(node).to_vec())
             }
             None if i.opcode() == Some(Opcode::Concat) => {
                 let operands = (0..i.b()).map(|n| self.at(function, pc, i.a() + n)).collect();
-                ("__concat", SeenType::Text, operands)
+                ("__concat", Result::Kind(SeenType::Text), operands)
             }
             None => return,
         };
@@ -294,10 +298,7 @@ impl Kinds<'_, '_> {
         for operand in &operands {
             self.graph.watch(*operand, Rule::Operand { event, operands: [first, last], to });
         }
-        // Of numbers these two give floats, which no table keeps.
-        if !matches!(event, "__div" | "__pow") {
-            self.later.results.push((operands, kind, to));
-        }
+        self.later.results.push((operands, result, to));
     }
 
     /// The variable behind an upvalue.

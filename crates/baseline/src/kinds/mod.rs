@@ -11,6 +11,7 @@ mod graph;
 mod instructions;
 mod notes;
 mod registers;
+mod results;
 mod targets;
 
 use super::reach::Reach;
@@ -26,6 +27,7 @@ use moonhook_specialise::structures::Structures;
 use moonhook_specialise::targets::Targets;
 pub use notes::Notes;
 pub use registers::Code;
+use results::Result;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -90,7 +92,7 @@ struct Later {
     /// Table, name, result: fields that a table has not are those behind `__index`.
     inherited: BTreeSet<(Owner, Option<Rc<str>>, Node)>,
     /// Operands, and what an operator gives if they are no objects.
-    results: Vec<(Vec<Node>, SeenType, Node)>,
+    results: Vec<(Vec<Node>, Result, Node)>,
 }
 
 /// Shared tables, those among them that are known before, with what the reachable functions of the script do with them.
@@ -181,7 +183,8 @@ impl<'a> Kinds<'_, 'a> {
                 rules.iter().for_each(|rule| self.apply(node, rule));
                 self.follow_meetings();
             }
-            let new = self.usual_results(1)
+            let new = self.usual_results(2)
+                || self.usual_results(1)
                 || self.fields_of_others()
                 || self.inherited_fields()
                 || self.usual_results(0);
@@ -240,25 +243,6 @@ impl<'a> Kinds<'_, 'a> {
         }
     }
 
-    /// Operands that are numbers or strings, so many of them at least, or of which nothing is known, give what operators usually give.
-    fn usual_results(&mut self, least: usize) -> bool {
-        let mut new = false;
-        for (operands, kind, to) in std::mem::take(&mut self.later.results) {
-            let is_plain = |operand: &Node| {
-                let held = self.graph.held(*operand);
-                held.is_empty() || !held.seen.is_empty()
-            };
-            let known = operands.iter().filter(|operand| !self.graph.held(**operand).is_empty()).count();
-            if known >= least && operands.iter().all(is_plain) {
-                self.graph.give(to, &kind.into());
-                new = true;
-            } else {
-                self.later.results.push((operands, kind, to));
-            }
-        }
-        new
-    }
-
     /// What is in a shared table.
     fn entries(&mut self, table: TableId) -> Entries {
         let owner = Owner::LoadTime(table);
@@ -267,7 +251,7 @@ impl<'a> Kinds<'_, 'a> {
             let Some(node) = self.graph.known(&place) else { continue };
             let seen = self.kept(node, MAX_DEPTH, &mut MOST_FIELDS.clone());
             match place {
-                Place::Keys(_) => found.key.add(&seen),
+                Place::Keys(_) => found.key.add(&seen.as_keys()),
                 _ => found.value.add(&seen),
             };
         }

@@ -36,12 +36,15 @@ impl Notes {
             let mut names = names().unwrap_or_default();
             // The record itself is assigned to what is no table, too.
             names.retain(|name| **name != *FIELD.as_bytes());
-            fields.assign_all(names.iter().filter(|name| read.contains(*name)).cloned());
-            // What is assigned by a name that is only computed where it is read may be meant for other things: it counts if there is room.
-            let mut more = fields.clone();
-            more.assign_all(names.into_iter().filter(|name| assigned.contains(name)));
-            if !more.are_too_many() {
-                fields = more;
+            // What is assigned by a computed name, or is only read by one, may be meant for other things: it counts if there is room.
+            let are_read = names.iter().filter(|name| read.contains(*name)).cloned().collect::<Vec<_>>();
+            let are_assigned = names.into_iter().filter(|name| assigned.contains(name)).collect();
+            for names in [are_read, are_assigned] {
+                let mut more = fields.clone();
+                more.assign_all(names);
+                if !more.are_too_many() {
+                    fields = more;
+                }
             }
         }
         fields

@@ -1,5 +1,7 @@
 //! Tables and fields.
 
+use super::arrays::{self, Key};
+use super::fields::{self, Address, Place, Stored};
 use super::loads;
 use crate::body::Body;
 use crate::known::Known;
@@ -12,25 +14,12 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
     let next = body.pc + 1;
     match opcode {
         Opcode::GetTabUp => get_global(body, i),
-        Opcode::GetTable => {
-            let after = body.may_call();
-            let (dest, object, key) = (body.address(i.a()), body.address(i.b()), body.address(i.c()));
-            let status = body.routine("index", &[dest, object, key]);
-            body.check_call(status, after);
-            body.known.remove(&i.a());
-        }
-        Opcode::GetI => {
-            let after = body.may_call();
-            let (dest, object) = (body.address(i.a()), body.address(i.b()));
-            let key = constant_address(body, (TAG_INT, i.c() as u64));
-            let status = body.routine("index", &[dest, object, key]);
-            body.check_call(status, after);
-            body.known.remove(&i.a());
-        }
+        Opcode::GetTable => arrays::read(body, i.a(), i.b(), Key::Register(i.c())),
+        Opcode::GetI => arrays::read(body, i.a(), i.b(), Key::Constant(i.c() as i64)),
         Opcode::GetField => {
             let object = body.known.get(&i.b()).cloned();
             if !known_field(body, object, i.a(), i.c()) {
-                let object = body.address(i.b());
+                let object = Place::register(body, i.b());
                 get_field(body, i.a(), object, i.c());
             }
         }
@@ -38,17 +27,23 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
             let base = body.base;
             copy_value(body.code(), base, 16 * (i.a() as i64 + 1), base, 16 * i.b() as i64);
             body.known.remove(&(i.a() + 1));
-            let object = body.address(i.a() + 1);
-            get_field(body, i.a(), object, i.c());
+            let object = Place::register(body, i.a() + 1);
+            let name = body.constant_name(i.c());
+            if body.is_read_of_sum() && body.unit.general.reach.assigned_names.contains(name.as_slice()) {
+                get_field(body, i.a(), object, i.c());
+            } else {
+                fields::method(body, i.a(), object, &name);
+                body.methods.insert(i.a(), name);
+            }
         }
         Opcode::SetTabUp => set_global(body, i),
         Opcode::SetTable => {
-            let key = body.address(i.b());
-            set(body, i, key);
+            let value = stored(body, i);
+            arrays::assign(body, i.a(), Key::Register(i.b()), value);
         }
         Opcode::SetI => {
-            let key = constant_address(body, (TAG_INT, i.b() as u64));
-            set(body, i, key);
+            let value = stored(body, i);
+            arrays::assign(body, i.a(), Key::Constant(i.b() as i64), value);
         }
         Opcode::SetField => set_field(body, i),
         Opcode::NewTable => return new_table(body, i),
@@ -69,43 +64,38 @@ fn text_address(body: &mut Body<'_, '_, '_>, index: usize) -> Value {
     constant_address(body, (TAG_STRING, payload))
 }
 
-/// The operand C of a store: a register, or a constant.
-fn stored(body: &mut Body<'_, '_, '_>, i: Instruction) -> Value {
+/// The operand C of a store.
+fn stored(body: &mut Body<'_, '_, '_>, i: Instruction) -> Stored {
     if !i.k() {
-        return body.address(i.c());
+        return Stored::Register(i.c());
     }
     let constant = body.prototype.constants.get(i.c()).cloned().unwrap_or(moonhook_snapshot::Value::Nil);
-    let value = body.unit.general.constant(&constant);
-    constant_address(body, value)
-}
-
-fn set(body: &mut Body<'_, '_, '_>, i: Instruction, key: Value) {
-    let after = body.may_call();
-    let object = body.address(i.a());
-    let value = stored(body, i);
-    let status = body.routine("set_index", &[object, key, value]);
-    body.check_call(status, after);
+    Stored::Constant(body.unit.general.constant(&constant))
 }
 
 fn set_field(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let name = body.constant_name(i.b());
-    let key = text_address(body, i.b());
+    let (object, value) = (Place::register(body, i.a()), stored(body, i));
     if !body.unit.general.reach.assigned_names.contains(name.as_slice())
         || body.unit.general.functions.is_new(body.index, body.pc, i.a())
     {
-        return set(body, i, key);
+        return fields::assign(body, object, &name, value, None);
     }
-    let after = body.may_call();
-    let object = body.address(i.a());
-    let value = stored(body, i);
-    let other = branch_if_variable(body, object, &name, |body, place| {
-        loads::assign_shared(body, place, value);
-        let args = [body.frame, body.base];
-        body.code().jump(after.0, &args);
-    });
-    body.code().block = other;
-    let status = body.routine("set_index", &[object, key, value]);
-    body.check_call(status, after);
+    let key = text_address(body, i.b());
+    let text = name.clone();
+    let others = move |body: &mut Body<'_, '_, '_>, after: (Block, Vec<Value>)| {
+        let object = object.address(body);
+        let value = value.address(body);
+        let other = branch_if_variable(body, object, &text, |body, place| {
+            loads::assign_shared(body, place, value);
+            let args = [body.frame, body.base];
+            body.code().jump(after.0, &args);
+        });
+        body.code().block = other;
+        let status = body.routine("set_index", &[object, key, value]);
+        body.check_call(status, after);
+    };
+    fields::assign(body, object, &name, value, Some(&others));
 }
 
 /// Runs `variable` with the address of a field's value where the field is a variable; gives the block for where it is not.
@@ -145,13 +135,14 @@ fn known_field(body: &mut Body<'_, '_, '_>, object: Option<Known>, register: usi
     true
 }
 
-/// `register := object[name]` for the object at an address.
-fn get_field(body: &mut Body<'_, '_, '_>, register: usize, object: Value, name: usize) {
+/// `register := object[name]`.
+fn get_field(body: &mut Body<'_, '_, '_>, register: usize, object: Place, name: usize) {
     let text = body.constant_name(name);
-    let payload = body.unit.general.image.text(&text);
-    let after = body.may_call();
-    let dest = body.address(register);
-    if body.is_read_of_sum() && body.unit.general.reach.assigned_names.contains(text.as_slice()) {
+    if !body.is_read_of_sum() || !body.unit.general.reach.assigned_names.contains(text.as_slice()) {
+        return fields::read(body, register, object, &text);
+    }
+    fields::read_of_own(body, register, object, &text, &|body, after| {
+        let (dest, object) = (body.address(register), object.address(body));
         let other = branch_if_variable(body, object, &text, |body, place| {
             let pointer = body.code().arena(place);
             let base = body.base;
@@ -161,11 +152,12 @@ fn get_field(body: &mut Body<'_, '_, '_>, register: usize, object: Value, name: 
             body.code().jump(after.0, &args);
         });
         body.code().block = other;
-    }
-    let key = body.code().constant(payload as i64);
-    let hash = body.code().constant(moonhook_runtime::text_hash(&text) as i64);
-    let status = body.routine("index_text", &[dest, object, key, hash]);
-    body.check_call(status, after);
+        let payload = body.unit.general.image.text(&text);
+        let key = body.code().constant(payload as i64);
+        let hash = body.code().constant(moonhook_runtime::text_hash(&text) as i64);
+        let status = body.routine("index_text", &[dest, object, key, hash]);
+        body.check_call(status, after);
+    });
     body.known.remove(&register);
 }
 
@@ -187,12 +179,18 @@ fn get_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
         body.known.remove(&i.a());
         return;
     }
-    let object = upvalue_address(body, i.b());
+    let object = upvalue_place(body, i.b());
     get_field(body, i.a(), object, i.c());
 }
 
+/// Where an upvalue's value is.
+fn upvalue_place(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Place {
+    let address = upvalue_address(body, upvalue);
+    Place { pointer: body.code().arena(address), disp: 0, address: Address::Upvalue(upvalue) }
+}
+
 /// The address of an upvalue's value, as a number.
-fn upvalue_address(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Value {
+pub fn upvalue_address(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Value {
     loads::place(body, upvalue);
     let frame = body.frame;
     let closure = body.code().load(frame, F_CLOSURE);
@@ -207,16 +205,12 @@ fn set_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let name = body.constant_name(i.b());
     if let Some(place) = body.unit.general.place_of_known(&table, &name) {
         let place = body.code().constant(place as i64);
-        let value = stored(body, i);
+        let value = stored(body, i).address(body);
         loads::assign_shared(body, place, value);
         return;
     }
-    let key = text_address(body, i.b());
-    let after = body.may_call();
-    let object = upvalue_address(body, i.a());
-    let value = stored(body, i);
-    let status = body.routine("set_index", &[object, key, value]);
-    body.check_call(status, after);
+    let (object, value) = (upvalue_place(body, i.a()), stored(body, i));
+    fields::assign(body, object, &name, value, None);
 }
 
 fn new_table(body: &mut Body<'_, '_, '_>, i: Instruction) -> usize {

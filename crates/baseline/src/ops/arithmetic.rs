@@ -11,13 +11,7 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
     let next = body.pc + 1;
     match opcode {
         Opcode::Not => not(body, i),
-        Opcode::Len => {
-            let after = body.may_call();
-            let (dest, object) = (body.address(i.a()), body.address(i.b()));
-            let status = body.routine("length", &[dest, object]);
-            body.check_call(status, after);
-            body.known.remove(&i.a());
-        }
+        Opcode::Len => super::arrays::length(body, i.a(), i.b()),
         Opcode::Concat => concat(body, i),
         Opcode::Unm | Opcode::BNot => unary(body, opcode, i),
         _ => {
@@ -67,8 +61,9 @@ fn binary(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) {
     slow_path(body, i.a(), done);
     body.enter((done, params));
     body.known.remove(&i.a());
-    // Division may fail, but what it leaves is an integer.
-    if integers && !matches!(right, Right::Other) {
+    // Division may fail, but what these leave of integers is an integer.
+    let floats = matches!(opcode, Opcode::Div | Opcode::DivK | Opcode::Pow | Opcode::PowK);
+    if integers && !floats && !matches!(right, Right::Other) {
         body.learn(i.a(), crate::known::Known::Integer);
     }
 }
@@ -84,7 +79,8 @@ fn fast(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, right: Righ
         BOrK | BOr => BinaryOp::Or,
         BXorK | BXor => BinaryOp::Xor,
         ShlI | ShrI => return fast_shift(body, opcode, i, slow),
-        ModK | IDivK => return fast_division(body, opcode, i, right, slow),
+        Shl | Shr => return fast_variable_shift(body, opcode, i, slow),
+        ModK | IDivK | Mod | IDiv => return fast_division(body, opcode, i, right, slow),
         _ => return false,
     };
     if matches!(right, Right::Other) {
@@ -139,7 +135,19 @@ fn fast_shift(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, slow:
     true
 }
 
-/// Division and modulo by a positive power of two.
+/// Shifts by numbers of bits that a word has.
+fn fast_variable_shift(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, slow: Block) -> bool {
+    require_integer(body, i.b(), slow);
+    require_integer(body, i.c(), slow);
+    let (value, count) = (body.payload(i.b()), body.payload(i.c()));
+    body.code().leave_if(CompareOp::UGt, count, 63, slow, &[]);
+    let op = if opcode == Opcode::Shl { BinaryOp::Shl } else { BinaryOp::LShr };
+    let result = body.code().binary(op, value, count);
+    store_int(body, i.a(), result);
+    true
+}
+
+/// Division and modulo: by a positive power of two, or of a number that is not negative by one that is positive.
 fn fast_division(
     body: &mut Body<'_, '_, '_>,
     opcode: Opcode,
@@ -147,15 +155,37 @@ fn fast_division(
     right: Right,
     slow: Block,
 ) -> bool {
-    let Right::Constant(divisor) = right else { return false };
-    if divisor <= 0 || !(divisor as u64).is_power_of_two() || divisor > 1 << 30 {
+    let is_modulo = matches!(opcode, Opcode::ModK | Opcode::Mod);
+    let divisor = match right {
+        Right::Constant(divisor) => i32::try_from(divisor).ok().filter(|divisor| *divisor > 0),
+        Right::Register(register) => {
+            require_integer(body, register, slow);
+            None
+        }
+        Right::Other => None,
+    };
+    if divisor.is_none() && !matches!(right, Right::Register(_)) {
         return false;
     }
     require_integer(body, i.b(), slow);
     let value = body.payload(i.b());
-    let result = match opcode {
-        Opcode::ModK => body.code().binary(BinaryOp::And, value, (divisor - 1) as i32),
-        _ => body.code().binary(BinaryOp::AShr, value, divisor.trailing_zeros() as i32),
+    let result = match (divisor, right) {
+        (Some(divisor), _) if divisor.count_ones() == 1 => match is_modulo {
+            true => body.code().binary(BinaryOp::And, value, divisor - 1),
+            false => body.code().binary(BinaryOp::AShr, value, divisor.trailing_zeros() as i32),
+        },
+        (divisor, right) => {
+            let op = if is_modulo { BinaryOp::UMod } else { BinaryOp::UDiv };
+            body.code().leave_if(CompareOp::SLt, value, 0, slow, &[]);
+            match (divisor, right) {
+                (None, Right::Register(register)) => {
+                    let divisor = body.payload(register);
+                    body.code().leave_if(CompareOp::SLe, divisor, 0, slow, &[]);
+                    body.code().binary(op, value, divisor)
+                }
+                (divisor, _) => body.code().binary(op, value, divisor.unwrap_or(1)),
+            }
+        }
     };
     store_int(body, i.a(), result);
     true

@@ -1,5 +1,7 @@
 //! Calls, returns and varargs.
 
+use super::frames;
+use super::texts::{self, Called};
 use crate::body::Body;
 use crate::library::Direct;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Value};
@@ -13,9 +15,9 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
         Opcode::TailCall => tail_call(body, i),
         Opcode::Return => give_back(body, i),
         Opcode::Return0 | Opcode::Return1 => {
-            let from = body.address(i.a());
-            let count = body.code().constant(i64::from(opcode == Opcode::Return1));
-            return_values(body, from, count);
+            let results = usize::from(opcode == Opcode::Return1);
+            let count = body.code().constant(results as i64);
+            frames::give_back(body, i.a(), (Some(results), count));
         }
         Opcode::VarArg => {
             body.may_fail();
@@ -51,11 +53,16 @@ fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     if let Some(name) = name.as_deref()
         && let Some(callee) = direct(body, name)
     {
+        let called = Called { name, func: i.a(), arguments: i.b().checked_sub(1), want };
+        let after = body.code().new_block(2);
+        texts::call(body, called, after.0);
         direct_call(body, i, callee, want);
+        let args = [body.frame, body.base];
+        body.code().jump(after.0, &args);
+        body.enter(after);
         return;
     }
     let after = body.may_call();
-    let func = body.address(i.a());
     let count = body.count(i.b(), i.a() + 1);
     if let Some(fast) = name.and_then(|name| body.unit.general.fast(&name)) {
         fast_call(body, i, fast, (count, want), after.0);
@@ -64,13 +71,45 @@ fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let (closure, _) = body.code().new_block(0);
     let (other, _) = body.code().new_block(0);
     body.code().branch(CompareOp::Eq, tag, TAG_CLOSURE as i32, (closure, &[]), (other, &[]));
+    let other = method_calls(body, i, other, (count, want), after.0);
     body.code().block = closure;
-    let wanted = body.code().constant(want);
-    let status = body.routine("call_closure", &[func, count, func, wanted]);
-    let leave = body.unit.leave;
-    body.code().jump(leave, &[status]);
+    frames::call(body, i.a(), (i.b().checked_sub(1), count), want);
     body.code().block = other;
     call_dynamic(body, i.a(), count, want, after);
+}
+
+/// Calls of the library functions that are methods of the name in the register, in the block `other`; gives the block for all else.
+fn method_calls(
+    body: &mut Body<'_, '_, '_>,
+    i: Instruction,
+    mut other: Block,
+    (count, want): (Value, i64),
+    after: Block,
+) -> Block {
+    let Some(name) = body.methods.remove(&i.a()).and_then(|name| String::from_utf8(name).ok()) else {
+        return other;
+    };
+    for function in moonhook_library::methods(&name) {
+        let Some(callee) = direct(body, function.name) else { continue };
+        let number = body.unit.general.builtin(function.name).1;
+        body.code().block = other;
+        (other, _) = body.code().new_block(0);
+        let tag = body.tag(i.a());
+        body.code().leave_if(CompareOp::Ne, tag, TAG_BUILTIN as i32, other, &[]);
+        let called = body.payload(i.a());
+        body.code().leave_if(CompareOp::Ne, called, number as i32, other, &[]);
+        texts::call(
+            body,
+            Called { name: function.name, func: i.a(), arguments: i.b().checked_sub(1), want },
+            after,
+        );
+        let base = body.address(i.a() + 1);
+        let results = body.unit.call_direct(callee, base, count);
+        take_results(body, i.a(), results, want);
+        let args = [body.frame, body.base];
+        body.code().jump(after, &args);
+    }
+    other
 }
 
 /// A call of what is no function of the script, by the program's loop: library functions need most of the 8 frames that the
@@ -166,9 +205,8 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
         && let Some(callee) = direct(body, name)
     {
         direct_call(body, i, callee, -1);
-        let from = body.address(i.a());
         let count = body.open_count(i.a());
-        return_values(body, from, count);
+        frames::give_back(body, i.a(), (None, count));
         return;
     }
     let after = body.may_call();
@@ -202,17 +240,9 @@ fn tail_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     body.code().jump(leave, &[status]);
     body.code().block = other;
     call_dynamic(body, i.a(), count, -1, after);
-    let from = body.address(i.a());
     let count = body.open_count(i.a());
-    return_values(body, from, count);
+    frames::give_back(body, i.a(), (None, count));
     // The `return` that the compiler adds is never reached.
-    body.enter_dead();
-}
-
-fn return_values(body: &mut Body<'_, '_, '_>, from: Value, count: Value) {
-    let status = body.routine("return_values", &[from, count]);
-    let leave = body.unit.leave;
-    body.code().jump(leave, &[status]);
     body.enter_dead();
 }
 
@@ -220,9 +250,8 @@ fn give_back(body: &mut Body<'_, '_, '_>, i: Instruction) {
     if i.k() {
         close(body, 0);
     }
-    let from = body.address(i.a());
     let count = body.count(i.b(), i.a());
-    return_values(body, from, count);
+    frames::give_back(body, i.a(), (i.b().checked_sub(1), count));
 }
 
 /// Closes the variables of registers from `level` on; the instruction goes on where it was until none is left.

@@ -1,6 +1,7 @@
 //! Comparisons and tests, together with the jump that follows each.
 
 use super::access::constant_address;
+use super::texts;
 use crate::body::Body;
 use crate::values::copy_value;
 use moonhook_ir::{Block, CompareOp, Value};
@@ -17,10 +18,7 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) {
         Opcode::Test => truth(body, i.a(), paths),
         Opcode::TestSet => test_set(body, i, paths),
         Opcode::EqK => equal_constant(body, i, paths),
-        Opcode::Eq => {
-            let (first, second) = (body.address(i.a()), body.address(i.b()));
-            by_routine(body, "equal", first, second, paths);
-        }
+        Opcode::Eq => equal(body, i, paths),
         Opcode::Lt | Opcode::Le => compare_registers(body, opcode, i, paths),
         _ => compare_immediate(body, opcode, i, paths),
     }
@@ -57,6 +55,22 @@ fn test_set(body: &mut Body<'_, '_, '_>, i: Instruction, paths: Paths) {
     body.code().jump(jump, &args);
 }
 
+/// Values with the same tag and payload are equal, if they are no floats; and so nothing else are integers.
+fn equal(body: &mut Body<'_, '_, '_>, i: Instruction, paths: Paths) {
+    let args = [body.frame, body.base];
+    let [same, slow] = [(); 2].map(|()| body.code().new_block(0).0);
+    let (tag, other) = (body.tag(i.a()), body.tag(i.b()));
+    body.code().leave_if(CompareOp::Ne, tag, other, slow, &[]);
+    body.code().leave_if(CompareOp::Eq, tag, TAG_FLOAT as i32, slow, &[]);
+    let (lhs, rhs) = (body.payload(i.a()), body.payload(i.b()));
+    body.code().branch(CompareOp::Eq, lhs, rhs, (paths.0, &args), (same, &[]));
+    body.code().block = same;
+    body.code().branch(CompareOp::Eq, tag, TAG_INT as i32, (paths.1, &args), (slow, &[]));
+    body.code().block = slow;
+    let (first, second) = (body.address(i.a()), body.address(i.b()));
+    by_routine(body, "equal", first, second, paths);
+}
+
 fn equal_constant(body: &mut Body<'_, '_, '_>, i: Instruction, paths: Paths) {
     let constant = body.prototype.constants.get(i.b()).cloned().unwrap_or(moonhook_snapshot::Value::Nil);
     let value = body.unit.general.constant(&constant);
@@ -69,6 +83,15 @@ fn equal_constant(body: &mut Body<'_, '_, '_>, i: Instruction, paths: Paths) {
             body.code().branch(CompareOp::Eq, tag, TAG_STRING as i32, (is_text, &[]), (paths.1, &args));
             body.code().block = is_text;
             let text = body.payload(i.a());
+            if let moonhook_snapshot::Value::String(known) = &constant {
+                let (equal, other) = paths;
+                texts::compare_with(
+                    body,
+                    text,
+                    (value.1, known),
+                    &texts::Paths { equal, other, args: &args },
+                );
+            }
             let known = body.code().constant(value.1 as i64);
             let function = body.unit.general.routine("text_equal");
             let same = body.code().call(function, &[text, known]);

@@ -14,6 +14,8 @@ const SEQUENCE: &str = "prim.ipairs_next";
 pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> usize {
     let next = body.pc + 1;
     match opcode {
+        // Behind what is always done, an empty `else` is a jump to the next instruction, which begins no block.
+        Opcode::Jmp if i.sj() == 0 => {}
         Opcode::Jmp => {
             let target = (next as i64 + i.sj()) as usize;
             body.go_to(target);
@@ -39,6 +41,9 @@ fn mark_closed(body: &mut Body<'_, '_, '_>, register: usize) {
 }
 
 fn for_prepare(body: &mut Body<'_, '_, '_>, i: Instruction) {
+    if body.is_integer(i.a()) && body.is_integer(i.a() + 2) {
+        body.integer_loops.insert(body.pc + 1 + i.bx());
+    }
     body.may_fail();
     let at = body.address(i.a());
     let status = body.routine("for_prepare", &[at]);
@@ -51,10 +56,17 @@ fn for_prepare(body: &mut Body<'_, '_, '_>, i: Instruction) {
     body.enter_dead();
 }
 
-/// The counter of iterations left stands in the first register, step and variable in the next ones.
+/// The counter of iterations left stands in the first register, step and variable in the next ones; or a float, where the loop is one over
+/// floats.
 fn for_loop(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let (again, _) = body.code().new_block(0);
     let done = body.path_to(body.pc + 1);
+    let floats = (!body.integer_loops.contains(&body.pc)).then(|| {
+        let (floats, _) = body.code().cold_block(0);
+        let tag = body.tag(i.a());
+        body.code().leave_if(CompareOp::Ne, tag, TAG_INT as i32, floats, &[]);
+        floats
+    });
     let count = body.payload(i.a());
     let args = [body.frame, body.base];
     body.code().branch(CompareOp::Eq, count, 0, (done, &args), (again, &[]));
@@ -67,6 +79,14 @@ fn for_loop(body: &mut Body<'_, '_, '_>, i: Instruction) {
     body.code().store(base, 16 * (i.a() as i64 + 2), TAG_INT as i32);
     body.code().store(base, 16 * (i.a() as i64 + 2) + 8, variable);
     body.go_to(body.pc + 1 - i.bx());
+    if let Some(floats) = floats {
+        body.code().block = floats;
+        let at = body.address(i.a());
+        let function = body.unit.general.routine("for_next_float");
+        let goes_on = body.code().call(function, &[at]);
+        let again = body.path_to(body.pc + 1 - i.bx());
+        body.code().branch(CompareOp::Ne, goes_on, 0, (again, &args), (done, &args));
+    }
     body.enter_dead();
 }
 

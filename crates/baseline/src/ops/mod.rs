@@ -2,10 +2,14 @@
 
 mod access;
 mod arithmetic;
+mod arrays;
 mod calls;
 mod comparison;
 mod control;
+mod fields;
+mod frames;
 mod loads;
+mod texts;
 
 use super::body::Body;
 use moonhook_snapshot::instruction::{Instruction, Opcode};

@@ -48,6 +48,8 @@ pub enum Home {
     Examples,
     /// bench/scripts/: the Lua peers run the same text.
     Bench,
+    /// bench/scripts/general/: the same, and the script becomes general code although it could be expanded.
+    General,
     /// bench/lunatik/: the same, and the text is one for Lunatik.
     Lunatik,
 }
@@ -130,6 +132,9 @@ enum Fill {
     SharedTable,
 }
 
+/// The [`Peer::source`] of Lua peers that run the work's script itself.
+pub const SAME_TEXT: &str = "same";
+
 const fn peer(title: &'static str, role: Role, kind: Implementation, source: &'static str) -> Peer {
     Peer { title, role, kind, source }
 }
@@ -178,6 +183,8 @@ pub struct Places<'a> {
     pub sources: &'a Path,
     /// Compiled C programs, `NAME.bpf.o`.
     pub objects: &'a Path,
+    /// The work's script.
+    pub script: &'a Path,
     /// The work's list, one item per line.
     pub list: &'a Path,
     /// One file per case.
@@ -213,13 +220,20 @@ impl Peer {
             }
             Implementation::Puc => {
                 let script = places.sources.join(format!("puc/{}.lua", self.source));
-                Box::new(PucLua::open(&script, places.list, &frames)?)
+                Box::new(PucLua::open(&script, self.argument(places), &frames)?)
             }
             Implementation::LuaJit => {
                 let script = places.sources.join(format!("luajit/{}.lua", self.source));
-                Box::new(LuaJit::start(&script, places.list, places.frames)?)
+                Box::new(LuaJit::start(&script, self.argument(places), places.frames)?)
             }
         })
+    }
+}
+
+impl Peer {
+    /// What a Lua peer's script is given.
+    fn argument<'a>(&self, places: &'a Places) -> &'a Path {
+        if self.source == SAME_TEXT { places.script } else { places.list }
     }
 }
 

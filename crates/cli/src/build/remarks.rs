@@ -3,7 +3,7 @@
 use moonhook_engine::{Compiled, Settings};
 use moonhook_hook::Place;
 use moonhook_ir::{Map, maps};
-use moonhook_load::{Loaded, Request};
+use moonhook_load::{ForwardingPlace, Loaded, Request};
 use moonhook_passes::without_arena;
 use moonhook_snapshot::BY_KEY;
 use moonhook_specialise::exported;
@@ -80,5 +80,8 @@ pub fn remarks(loaded: &Loaded, compiled: &Compiled, settings: &Settings) -> Vec
         let name = &table.name;
         format!("flow table '{name}': its flows and their functions are not in the object, all packets go to the default")
     }));
+    let forwards =
+        |place: &ForwardingPlace| format!("{}; without `moonhook run` nobody sends them", place.text());
+    remarks.extend(loaded.forwarding.iter().map(forwards));
     remarks
 }

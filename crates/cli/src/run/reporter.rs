@@ -7,7 +7,7 @@ use crate::report;
 use crate::terminal::{printable, printable_error};
 use moonhook_daemon::{FlowsKept, Form, Kept, Name, Reloaded, Remark, TableKept};
 use moonhook_install::{Link, Peer, RequestedMode, Site};
-use moonhook_load::{MovedPlace, QueuedPlace};
+use moonhook_load::{ForwardingPlace, MovedPlace, QueuedPlace};
 use moonhook_records::{Counters, Failure, Message, Text};
 use moonhook_session::{
     Attached, Attachments, Audience, JsonError, SessionError, form, message_json, refused_json,
@@ -119,6 +119,7 @@ impl Audience for Reporter {
             peers,
             queued,
             moved,
+            forwarding,
             requested,
             scripts,
             choice,
@@ -154,6 +155,9 @@ impl Audience for Reporter {
                     |place: &MovedPlace| json!({ "point": place.point.to_string(), "hook": place.hook.name });
                 line["moved"] = moved.iter().map(place).collect();
             }
+            if !forwarding.is_empty() {
+                line["forwarding"] = forwarding.iter().map(|place| place.point.to_string()).collect();
+            }
             if !peers.is_empty() {
                 let peer = |peer: &Peer| json!({ "of": peer.of, "interface": peer.interface, "netns": peer.netns, "attached": peer.is_ours() });
                 line["peers"] = peers.iter().map(peer).collect();
@@ -177,8 +181,9 @@ impl Audience for Reporter {
             for place in queued {
                 writeln!(self.text, "  {} runs as NFQUEUE {}", place.point, place.why())?;
             }
-            for place in moved {
-                writeln!(self.text, "  {}", place.text())?;
+            for text in moved.iter().map(MovedPlace::text).chain(forwarding.iter().map(ForwardingPlace::text))
+            {
+                writeln!(self.text, "  {text}")?;
             }
             if !attachments.links().is_empty() {
                 self.text.write_all(form_text(&form(choice)).as_bytes())?;

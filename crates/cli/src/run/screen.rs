@@ -1,7 +1,8 @@
 //! Standard output and error of a process that has other things to do than wait for who reads them.
 //!
 //! A thread writes. What is to be written waits in a queue, so that signals and requests are seen to while nobody reads, as behind a
-//! pager or on a terminal that was stopped. Where the queue is full nothing more is to be brought ([`Screen::has_room`]).
+//! pager or on a terminal that was stopped. Where the queue is full nothing more is to be brought ([`Screen::has_room`]). A disk that is full is no
+//! reason to end: what finds no room there is lost, and told of when there is room again, or at the end.
 
 use moonhook_session::{SessionError, threads};
 use std::collections::VecDeque;
@@ -42,6 +43,9 @@ struct Queue {
     waiting: usize,
     /// Why nothing more can be written.
     failed: Option<io::Error>,
+    /// How many texts have found no room since that was told, and why the last one did not.
+    lost: u64,
+    no_room: Option<io::Error>,
     ended: bool,
 }
 
@@ -117,7 +121,9 @@ impl Screen {
             }
             let before = queue.waiting;
             if before == 0 {
-                return Ok(());
+                // Of what was told of already it is not the end that tells.
+                let lost = std::mem::take(&mut queue.lost) > 0;
+                return queue.no_room.take().filter(|_| lost).map_or(Ok(()), |error| Err(error.into()));
             }
             let waited =
                 self.shared.changed.wait_timeout_while(queue, PATIENCE, |queue| queue.waiting == before);
@@ -149,10 +155,23 @@ fn done(shared: &Shared, stream: Stream, length: usize, written: io::Result<()>,
     let mut queue = shared.queue();
     let was_full = queue.waiting >= FULL;
     queue.waiting -= length;
-    if let (Stream::Output, Err(error)) = (stream, written) {
-        queue.texts.clear();
-        queue.waiting = 0;
-        queue.failed.get_or_insert(error);
+    match written {
+        Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            queue.lost += 1;
+            queue.no_room = Some(error);
+        }
+        Err(error) if stream == Stream::Output => {
+            queue.texts.clear();
+            queue.waiting = 0;
+            queue.failed.get_or_insert(error);
+        }
+        Ok(()) if queue.lost > 0 => {
+            let text = format!("note: {} messages found no room where they are written\n", queue.lost);
+            queue.lost = 0;
+            queue.waiting += text.len();
+            queue.texts.push_front((Stream::Error, text.into_bytes()));
+        }
+        Ok(()) | Err(_) => {}
     }
     let has_room = queue.waiting < FULL;
     shared.changed.notify_all();
@@ -203,6 +222,44 @@ mod tests {
         screen.finish().unwrap();
         assert!(screen.has_room());
         assert_eq!(seen.lock().unwrap().len(), 6 + FULL);
+    }
+
+    /// Has no room for as many texts as that.
+    struct Disk(Arc<Mutex<u32>>, Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Disk {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            let mut missing = self.0.lock().unwrap();
+            if *missing > 0 {
+                *missing -= 1;
+                return Err(io::Error::from(ErrorKind::StorageFull));
+            }
+            self.1.lock().unwrap().extend(text);
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_ends_nothing_and_is_told_of() {
+        let (missing, seen) = (Arc::new(Mutex::new(2)), Arc::new(Mutex::new(Vec::new())));
+        let disk = || Disk(Arc::clone(&missing), Arc::clone(&seen));
+        let screen = Screen::with(disk(), disk(), || ()).unwrap();
+        for text in ["one", "two"] {
+            assert!(screen.write(Stream::Output, text.into()).unwrap());
+        }
+        let SessionError::Output(error) = screen.finish().unwrap_err() else { panic!() };
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        *missing.lock().unwrap() = 2;
+        for text in ["three", "four", "five ", "six"] {
+            assert!(screen.write(Stream::Output, text.into()).unwrap());
+        }
+        screen.finish().unwrap();
+        let note = "note: 2 messages found no room where they are written\n";
+        assert_eq!(String::from_utf8_lossy(&seen.lock().unwrap()), format!("five {note}six"));
     }
 
     #[test]

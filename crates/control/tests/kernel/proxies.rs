@@ -46,17 +46,14 @@ fn what_does_not_fit_is_an_error_at_the_line_of_the_script() {
             ("t[1] = 1", "exec:1: bad key for table 't' (string expected, got number)"),
             ("t[nil] = 1", "exec:1: table index is nil"),
             ("t.a = 'x'", "exec:1: bad value for table 't' (integer expected, got string)"),
-            (
-                "t.a = 1.5",
-                "exec:1: bad value for table 't' (integers, strings, booleans and records of them can be kept, not a float)",
-            ),
+            ("t.a = 1.5", "exec:1: bad value for table 't' (integer expected, got float)"),
             (
                 "t.a = print",
-                "exec:1: bad value for table 't' (integers, strings, booleans and records of them can be kept, not a function value)",
+                "exec:1: bad value for table 't' (numbers, strings, booleans and records of them can be kept, not a function value)",
             ),
             (
                 "\n\nt.a = t",
-                "exec:3: bad value for table 't' (integers, strings, booleans and records of them can be kept, not another shared table)",
+                "exec:3: bad value for table 't' (numbers, strings, booleans and records of them can be kept, not another shared table)",
             ),
             ("local u = setmetatable(t, {})", "exec:1: cannot change a protected metatable"),
             ("t.a = 1; t.b = 2; t.c = 3", "exec:1: table 't' is full"),
@@ -181,7 +178,7 @@ fn lists_are_proxies_of_their_places() {
             ),
             (
                 "t[3] = {}; return #t[3], t[3], pcall(function() event('x', t[1]) end)",
-                "0 {} false exec:1: bad argument #2 to 'event' (integer, string, boolean, nil or record of those expected, got table)",
+                "0 {} false exec:1: bad argument #2 to 'event' (number, string, boolean, nil or record of those expected, got table)",
             ),
         ],
     );
@@ -246,6 +243,37 @@ fn every_type_of_key_comes_back() {
             ("t[{b = 'x', a = 1}], t[{a = 1, b = 'y'}], t[{a = 1}]", "5 nil nil"),
             ("local k = next(t); return k.a, k.b", "1 x"),
             ("t[{a = 1}] = 5", "exec:1: bad key for table 't' (field 'b' of a key must not be nil)"),
+        ],
+    );
+}
+
+#[test]
+fn floats_are_kept() {
+    if !kernel() {
+        return;
+    }
+    let mut state = one_table(schema(Type::Integer, Type::Float));
+    let big = "exec:1: bad value for table 't' (float expected, got integer)";
+    expect(
+        &mut state,
+        &[
+            ("t[1], t[2], t[3.0], t[4] = 0.1, -0.0, 1e300, 7", ""),
+            ("t[1], 1 / t[2], t[3], t[4], t[1.0], t[5]", "0.1 -inf 1e+300 7.0 0.1 nil"),
+            ("t[6] = 0 / 0; return t[6] ~= t[6], math.type(t[4])", "true float"),
+            ("t[7] = math.maxinteger", big),
+            ("t[1.5] = 1.0", "exec:1: bad key for table 't' (integer expected, got float)"),
+            ("t[1.5]", "nil"),
+        ],
+    );
+    let mut state = one_table(schema(Type::Integer, record(&[("mean", Type::Float), ("n", Type::Integer)])));
+    expect(
+        &mut state,
+        &[
+            (
+                "t[1] = {mean = 2, n = 3.0}; t[1].mean = t[1].mean / 4; return tostring(t[1])",
+                "{mean = 0.5, n = 3}",
+            ),
+            ("t[1].n = 0.5", "exec:1: bad value for table 't' (integer expected, got float)"),
         ],
     );
 }

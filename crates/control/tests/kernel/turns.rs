@@ -117,7 +117,7 @@ fn events_carry_records() {
     assert_eq!(lines, [&first, held, &nested, &nested, "nil", "nil", "{}", "{}"]);
     lines.clear();
     state.event(b"whole", &[], &mut |report| lines.push(line(report)));
-    let problem = "(integer, string, boolean, nil or record of those expected, got table)";
+    let problem = "(number, string, boolean, nil or record of those expected, got table)";
     for (line, number) in lines.iter().zip([2, 3]) {
         assert!(line.ends_with(&format!(": bad argument #{number} to 'event' {problem}")), "{line}");
     }

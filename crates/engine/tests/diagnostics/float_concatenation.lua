@@ -1,6 +1,5 @@
 local xdp = require "xdp"
 
-local VERSION = 1.5
 xdp.attach(function(pkt)
-  print("filter " .. VERSION .. " saw " .. #pkt)
+  print("half: " .. #pkt / 2 .. " bytes")
 end)

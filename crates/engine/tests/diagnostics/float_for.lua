@@ -1,7 +1,9 @@
 local xdp = require "xdp"
 
 xdp.attach(function(pkt)
-  for offset = 0, 10, 0.5 do
-    if pkt:getbyte(offset) == 255 then return 1 end
+  local first = 1
+  if pkt.tcp then first = #pkt / 2 end
+  for offset = first, 40 do
+    if offset == 7 then return 1 end
   end
 end)

@@ -11,11 +11,11 @@ use super::site::Site;
 use super::xdp::Mode;
 use crate::pin::{create_pin_folder, failed, pin};
 use crate::privilege::LOAD;
-use crate::{InstallError, instructions, sys};
-use libbpf_sys::{BPF_MAP_TYPE_PROG_ARRAY, BPF_PROG_TYPE_SOCKET_FILTER, bpf_link_info};
+use crate::{InstallError, sys};
+use libbpf_sys::{BPF_MAP_TYPE_PROG_ARRAY, bpf_link_info};
 use moonhook_hook::{Hook, MATCH, Place, Point};
 use nix::errno::Errno;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 pub(super) struct OfMatch;
@@ -45,16 +45,14 @@ impl Kind for OfMatch {
             create_pin_folder(folder)?;
         }
         // Rules may have what a process has left that was killed.
-        let array = match array_of(&path) {
-            Some(array) => array,
+        let entry = match array_of(&path) {
+            Some(array) => Entry::new(array, Some(path.clone())),
             None => {
-                let array = sys::map_create(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0).map_err(refused)?;
-                let first = first(array.as_fd()).map_err(refused)?;
-                pin(first.as_fd(), &path)?;
-                array
+                let entry = Entry::of_filter().map_err(refused)?;
+                pin(entry.first().map_err(refused)?.as_fd(), &path)?;
+                entry.pinned_at(path.clone())
             }
         };
-        let entry = Entry::new(array, Some(path.clone()));
         if let Err(errno) = entry.put(program) {
             let _ = entry.detach();
             return Err(refused(errno));
@@ -83,8 +81,8 @@ impl Kind for OfMatch {
 /// As of [`release`].
 pub(super) fn release_unruled(paths: &[&Path]) -> Result<Vec<bool>, InstallError> {
     let refused = |errno| InstallError::permission("making maps and programs", &LOAD, errno);
-    let array = sys::map_create(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0).map_err(refused)?;
-    release(paths, first(array.as_fd()).map_err(refused)?.as_fd())
+    let finds_nothing = Entry::of_filter().and_then(|entry| entry.first()).map_err(refused)?;
+    release(paths, finds_nothing.as_fd())
 }
 
 /// Removes the files in a folder that matches have left, but for those that rules have.
@@ -117,10 +115,4 @@ fn array_of(path: &Path) -> Option<OwnedFd> {
     let array = sys::map_by_id(number).ok()?;
     let info = sys::map_info(array.as_fd()).ok()?;
     (info.type_ == BPF_MAP_TYPE_PROG_ARRAY).then_some(array)
-}
-
-/// A program that goes on with the one in the array, and gives 0 where there is none.
-fn first(array: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
-    let code = instructions::going_on(array.as_raw_fd());
-    sys::program_load(BPF_PROG_TYPE_SOCKET_FILTER, 0, c"moonhook_match", &code)
 }

@@ -1,6 +1,6 @@
 //! Probes of what surrounds the kernel's BPF: version, capabilities, files, limits.
 
-use super::Outcome::{self, Fails, Works};
+use super::Outcome::{self, Fails, Unknown, Works};
 use super::{KERNEL_FLOOR, KERNEL_FLOOR_NAME, kernel_version, release};
 use crate::interface;
 use crate::peer::{Sent, is_lost};
@@ -42,6 +42,36 @@ fn capability(capability: Capability) -> Outcome {
         Works(String::new())
     } else {
         Fails("not in the effective set of this process".to_string())
+    }
+}
+
+/// Whether packets come out of queues with what is known of their connections: by functions of nf_conntrack_netlink (`ctnetlink_glue_hook`,
+/// net/netfilter/nf_conntrack_netlink.c), which there are with `CONFIG_NETFILTER_NETLINK_GLUE_CT` only.
+pub(super) fn queued_connections() -> Outcome {
+    let path = "/proc/kallsyms";
+    match std::fs::read_to_string(path) {
+        Ok(symbols) => glue(&symbols),
+        Err(error) => Unknown(format!("{path}: {error}")),
+    }
+}
+
+/// The same for who has handlers of such packets; `None` where nothing tells.
+pub fn queues_have_connections() -> Option<bool> {
+    match queued_connections() {
+        Works(_) => Some(true),
+        Fails(_) => Some(false),
+        Unknown(_) => None,
+    }
+}
+
+fn glue(symbols: &str) -> Outcome {
+    let names = || symbols.lines().filter_map(|line| line.split_whitespace().nth(2));
+    if names().any(|name| name.starts_with("ctnetlink_glue_")) {
+        return Works(String::new());
+    }
+    match names().any(|name| name.starts_with("ctnetlink_")) {
+        true => Fails("the kernel is built without".to_string()),
+        false => Unknown("nf_conntrack_netlink is not there, or not loaded".to_string()),
     }
 }
 
@@ -92,5 +122,20 @@ pub(super) fn memlock() -> Outcome {
         Ok((RLIM_INFINITY, _)) => Works("unlimited".to_string()),
         Ok((limit, _)) => Fails(format!("{limit} bytes")),
         Err(errno) => Fails(errno.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_tell_of_connections_in_queues() {
+        let line = |name: &str| format!("0000000000000000 t {name}\t[nf_conntrack_netlink]\n");
+        let symbols = |names: &[&str]| names.iter().map(|name| line(name)).collect::<String>();
+        assert!(matches!(glue(&symbols(&["ctnetlink_dump", "ctnetlink_glue_build"])), Works(_)));
+        assert!(matches!(glue(&symbols(&["vfs_read", "ctnetlink_dump"])), Fails(_)));
+        assert!(matches!(glue(&symbols(&["vfs_read"])), Unknown(_)));
+        assert!(matches!(glue(""), Unknown(_)));
     }
 }

@@ -103,12 +103,16 @@ const FEATURES: &[Row] = &[
     Row("control groups", "handlers of control groups", Useful, host::cgroups, "`mount -t cgroup2 none /sys/fs/cgroup`"),
     Row("netfilter links", "handlers at netfilter", Useful, kernel::netfilter_link,
         "use a kernel (6.4 or newer) with CONFIG_NETFILTER_BPF_LINK"),
+    Row("connections in queues", "`skb:connmark()` of handlers that run in the process (NFQUEUE)", Useful, host::queued_connections,
+        "use a kernel with CONFIG_NETFILTER_NETLINK_GLUE_CT"),
     Row("socket filters", "`match` and `socket.filter`", Useful, kernel::socket_filter, "use a kernel with CONFIG_NET"),
     Row("arena", "tables made at packet time", Useful, kernel::arena, "boot Linux 6.9 or newer"),
     Row("kernel BTF", "kernel functions (kfuncs), the kernel's own structures", Useful, host::btf, "use a kernel with CONFIG_DEBUG_INFO_BTF"),
     Row("bpffs", "pinning", Useful, host::bpffs, "`mount -t bpf bpf /sys/fs/bpf`"),
     Row("memory limit", "maps of any size", Useful, host::memlock, "raise `ulimit -l`, or boot Linux 5.11 or newer"),
 ];
+
+pub use host::queues_have_connections;
 
 /// Tries every feature. Takes some milliseconds.
 pub fn probe() -> Host {

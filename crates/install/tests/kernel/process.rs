@@ -126,10 +126,27 @@ fn probing_needs_no_privilege_and_shows_what_is_missing() {
             .collect();
         assert!(missing.iter().all(|name| failing.contains(name)), "{capabilities}: {failing:?}");
         // `ip netns exec` mounts a fresh /sys, without what is mounted below it.
-        let below = ["bpffs", "control groups"];
+        let below = ["bpffs", "control groups", GLUE];
         let besides = failing.iter().filter(|name| !missing.contains(name) && !below.contains(name));
         assert!(capabilities != ENOUGH || besides.count() == 0, "{failing:?}");
+        // How the kernel was built says it, where it tells; its names of functions are there for all users, without their addresses.
+        if let Some(built) = built_with("CONFIG_NETFILTER_NETLINK_GLUE_CT") {
+            assert_eq!(!failing.contains(&GLUE), built, "{capabilities}");
+        }
     }
+}
+
+/// The row about packets in queues that come with what is known of their connections.
+const GLUE: &str = "connections in queues";
+
+/// Whether an option of the kernel is set, by the configuration that it was built with; `None` where neither the kernel nor /boot has that.
+fn built_with(option: &str) -> Option<bool> {
+    let own = Command::new("gzip").args(["-dc", "/proc/config.gz"]).output().ok();
+    let own = own.filter(|output| output.status.success()).map(|output| output.stdout);
+    let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
+    let configuration = own.or_else(|| std::fs::read(format!("/boot/config-{release}")).ok())?;
+    let text = String::from_utf8_lossy(&configuration);
+    Some(text.lines().any(|line| line == format!("{option}=y") || line == format!("{option}=m")))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Coroutines (Lua manual § 6.3).
 
+use crate::Gives::{Boolean, Mixed, Nothing, Text};
 use crate::{Found, Function, Library};
 
 pub const COROUTINE: Library = Library {
@@ -7,14 +8,14 @@ pub const COROUTINE: Library = Library {
     found: Found::Standard,
     constants: &[],
     functions: &[
-        Function::load("coroutine.close"),
-        Function::load("coroutine.create"),
-        Function::load("coroutine.isyieldable"),
-        Function::load("coroutine.resume"),
-        Function::load("coroutine.running"),
-        Function::load("coroutine.status"),
-        Function::load("coroutine.wrap"),
-        Function::load("coroutine.yield"),
+        Function::general("coroutine.close", &[Boolean, Mixed]),
+        Function::general("coroutine.create", &[Mixed, Nothing]),
+        Function::general("coroutine.isyieldable", &[Boolean, Nothing]),
+        Function::general("coroutine.resume", &[Boolean, Mixed]),
+        Function::general("coroutine.running", &[Mixed, Boolean, Nothing]),
+        Function::general("coroutine.status", &[Text, Nothing]),
+        Function::general("coroutine.wrap", &[Mixed, Nothing]),
+        Function::general("coroutine.yield", &[Mixed]),
     ],
     instead: "write the code without coroutines",
 };

@@ -13,7 +13,7 @@ use crate::registry::{Proxied, Requests};
 
 pub(crate) const GLOBAL: Global = Global { name: "event", open };
 
-const VALUES: &CStr = c"integer, string, boolean, nil or record of those";
+const VALUES: &CStr = c"number, string, boolean, nil or record of those";
 
 fn open(context: &mut Context) -> mlua::Result<Value> {
     let requests = context.registry.requests.clone();
@@ -44,6 +44,7 @@ fn datum(requests: &Requests, value: &Value, depth: usize) -> Option<Datum> {
         Value::Nil => Datum::Nil,
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Integer(value) => Datum::Integer(*value),
+        Value::Number(value) => Datum::Float(value.to_bits()),
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(table) => match requests.proxy(table) {
             Some(Proxied::Value(datum)) => datum,

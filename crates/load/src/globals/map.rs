@@ -112,7 +112,7 @@ fn finish(mut declaration: Declaration) -> Result<Declaration, String> {
 
 fn key(value: &Value, declaration: &mut Declaration) -> Result<(), String> {
     if !declaration.prefixes {
-        declaration.key = Some(schema::parse("key", value)?);
+        declaration.key = Some(schema::parse_key(value)?);
         return Ok(());
     }
     let family = value.as_string().map(|family| family.to_string_lossy());

@@ -1,12 +1,31 @@
 //! Types of keys and values as declarations write them.
 
 use mlua::{Table, Value};
-use moonhook_schema::{Field, MAX_DEPTH, MAX_FIELDS, Type, position, position_name};
+use moonhook_schema::{Field, MAX_DEPTH, MAX_FIELDS, Mixed, Type, position, position_name};
 
 use crate::modules::module::type_name;
 
-const POSSIBLE: &str =
-    "\"int\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\" or a table of named fields";
+const POSSIBLE: &str = "\"int\", \"float\", \"boolean\", \"string:N\", \"ipv4\", \"ip\", \"mac\", several of the first four as in \"int|string:N\", \"any\" or a table of named fields";
+
+/// The type of keys.
+pub(super) fn parse_key(value: &Value) -> Result<Type, String> {
+    let ty = parse("key", value)?;
+    match values_only(&ty) {
+        Some(ty) => Err(format!(
+            "\"{ty}\" is a type of values; keys are \"int\", \"boolean\", \"string:N\" or addresses"
+        )),
+        None => Ok(ty),
+    }
+}
+
+/// A type in it that keys cannot have.
+fn values_only(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Float | Type::Mixed(_) => Some(ty),
+        Type::Record(fields) => fields.iter().find_map(|field| values_only(&field.ty)),
+        _ => None,
+    }
+}
 
 /// The type that `value` describes; `what` is it that has the type: `key`, `value`, `value.pkts`.
 pub(super) fn parse(what: &str, value: &Value) -> Result<Type, String> {
@@ -25,6 +44,9 @@ fn nested(what: &str, value: &Value, depth: usize) -> Result<Type, String> {
 fn named(what: &str, text: &str) -> Result<Type, String> {
     Ok(match text {
         "int" => Type::Integer,
+        "float" => Type::Float,
+        "any" => Type::Mixed(Mixed::ALL),
+        text if text.contains('|') => mixed(what, text)?,
         "boolean" => Type::Boolean,
         "ipv4" => Type::Ipv4,
         "ip" => Type::Address,
@@ -38,6 +60,20 @@ fn named(what: &str, text: &str) -> Result<Type, String> {
         }
         other => return Err(format!("there is no type '{other}' for {what}; there are {POSSIBLE}")),
     })
+}
+
+/// Several plain types, between bars.
+fn mixed(what: &str, text: &str) -> Result<Type, String> {
+    let mut all = Mixed::default();
+    for name in text.split('|') {
+        let plain = all.with(&named(what, name)?);
+        all = plain.ok_or_else(|| format!("'{name}' of {what} cannot be one of several types; \"int\", \"float\", \"boolean\" and \"string:N\" can"))?;
+    }
+    let mut types = all.types().map(|(_, ty)| ty);
+    match (types.next(), types.next()) {
+        (Some(only), None) => Ok(only),
+        _ => Ok(Type::Mixed(all)),
+    }
 }
 
 /// The name of the field that has the key in a table.

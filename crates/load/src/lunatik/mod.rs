@@ -4,6 +4,7 @@
 //! A handler of such a script becomes a function in Lua around it, which is compiled like the script's own: both forms, and the user tier, have
 //! it without knowing of Lunatik.
 
+mod copies;
 mod needs;
 mod queued;
 mod tcx;
@@ -14,15 +15,18 @@ use std::rc::Rc;
 
 use mlua::{Function, Lua, Table};
 use moonhook_hook::{NETFILTER, Point, XDP};
+use moonhook_library::COMPUTING;
 
 pub use needs::Need;
-pub(crate) use queued::take_queued;
-pub use queued::{At, Queued, QueuedPlace};
+pub(crate) use needs::unknown_layers;
+pub use queued::{At, ForwardingPlace, Queued, QueuedPlace};
+pub(crate) use queued::{Plan, take_queued};
 pub use tcx::MovedPlace;
 pub(crate) use tcx::move_to_tc;
 
 use crate::functions::without_lines;
-use crate::registry::Registration;
+use crate::names::Names;
+use crate::registry::{Given, Registration, Requests};
 
 /// What makes handlers of functions that are written for Lunatik: by the hook's name, a function that makes one. Clones are the same.
 #[derive(Clone, Default)]
@@ -44,14 +48,31 @@ pub fn put_empty_texts_outside(lua: &Lua) -> mlua::Result<()> {
 
 impl Lunatik {
     /// A script begins, which has these global variables: what is made around its functions calls those of its library.
-    pub fn begin(&self, lua: &Lua, globals: &Table) -> mlua::Result<()> {
+    pub fn begin(
+        &self,
+        lua: &Lua,
+        (names, requests): (&mut Names, &Requests),
+        globals: &Table,
+    ) -> mlua::Result<()> {
         put_empty_texts_outside(lua)?;
-        let make = without_lines(lua, include_str!("handlers.lua"))?;
-        let made: Table = make.call(globals)?;
-        let at_tc = without_lines(lua, include_str!("tcx.lua"))?;
+        let requests = requests.clone();
+        let event = move |lua: &Lua, name: &str, values| requests.event(lua, name.into(), values);
+        let own = copies::functions(lua, names, event)?;
         let windows: Table = lua.named_registry_value(WINDOWS)?;
+        let integer: Function = windows.get("integer")?;
+        let window = without_lines(lua, include_str!("window.lua"))?;
+        let make_window: Function = window.call((globals, &own, &integer))?;
+        let make = without_lines(lua, include_str!("handlers.lua"))?;
+        let made: Table = make.call((globals, own, make_window, integer))?;
+        let at_tc = without_lines(lua, include_str!("tcx.lua"))?;
         made.raw_set("tc", at_tc.call::<Function>((globals, windows))?)?;
         self.0.replace(Some(made));
+        let preload: Table = globals.get::<Table>("package")?.get("preload")?;
+        for (name, text) in COMPUTING {
+            let module = without_lines(lua, text)?;
+            module.set_environment(globals.clone())?;
+            preload.raw_set(name, module)?;
+        }
         Ok(())
     }
 
@@ -63,7 +84,7 @@ impl Lunatik {
         all: &mut Vec<Registration>,
         earlier: usize,
         point: Point,
-        function: &Function,
+        (function, given): (&Function, Option<&Given>),
     ) -> mlua::Result<()> {
         let maker = self.0.borrow().clone();
         let wrap = maker.as_ref().and_then(|made| made.get::<Function>(point.hook.name).ok());
@@ -73,7 +94,8 @@ impl Lunatik {
         };
         let wrapped: Function = wrap.call(function)?;
         let written = Some(function.clone());
-        let registration = Registration { written, maker, ..Registration::new(point, wrapped) };
+        let given = given.filter(|_| point.hook == &NETFILTER).cloned();
+        let registration = Registration { written, maker, given, ..Registration::new(point, wrapped) };
         let known = all[earlier..].iter().position(|other| other.point == registration.point);
         match known.map(|index| earlier + index) {
             Some(index) if registration.point.hook == &XDP => all[index] = registration,

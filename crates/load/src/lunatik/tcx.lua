@@ -123,9 +123,9 @@ return function(hook, ipv4, ipv6, mark, has_connections)
     if length < 20 or length > #packet - ETHERNET then return end
     local result, new_mark = hook(setmetatable({ [PACKET] = packet, [LENGTH] = length, [WINDOW] = false }, kind))
     if new_mark ~= nil then packet.mark = (tointeger(new_mark) or 0) & 0xffffffff end
-    local verdict = tointeger(result) or 0
+    local verdict = (tointeger(result) or 0) & 0xffffffff
     -- 1 accepts, and so does what is no verdict: others are asked next.
-    if verdict == 1 or verdict < 0 or verdict > 5 then return end
+    if verdict == 1 or verdict > 5 then return end
     if verdict == 0 then return DROP end
     error("handler returned " .. verdict .. ", expected a verdict", 0)
   end

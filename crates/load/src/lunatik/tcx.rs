@@ -86,23 +86,27 @@ fn plan(snapshot: &Snapshot, handler: &moonhook_snapshot::Handler) -> Result<Pla
         return Ok(None);
     }
     let hook = HOOKS.iter().find(|(point, _)| *point == place.point()).map(|(_, hook)| *hook);
-    let refused = |Need { what, place: line }| LoadError::NotAtTc {
+    let refused = |Need { what, place: line, .. }| LoadError::NotAtTc {
         what,
         point: hook.is_none().then(|| place.point()),
         place: line.map(Box::new),
     };
-    match of_handler(snapshot, handler.written, |wish| hook.is_none() || !wish.is_at_tc()) {
+    match of_handler(snapshot, handler.written, hook.is_none(), |wish| hook.is_none() || !wish.is_at_tc()) {
         Found::Never { verdict, place } => {
             return Err(LoadError::Verdict { verdict, place: place.map(Box::new) });
         }
         Found::Need(need) => return Err(refused(need)),
-        Found::Nothing => {}
+        Found::Nothing | Found::Forwards(_) => {}
     }
     let Some(hook) = hook else { return Ok(None) };
     if place.defragments {
-        return Err(refused(Need { what: "wants fragments to be put together".to_string(), place: None }));
+        return Err(refused(Need {
+            what: "wants fragments to be put together".to_string(),
+            place: None,
+            is_of_copies: false,
+        }));
     }
-    let connections = of_handler(snapshot, handler.written, |wish| wish == Wish::ConnectionMark);
+    let connections = of_handler(snapshot, handler.written, false, |wish| wish == Wish::ConnectionMark);
     Ok(Some((place, hook, matches!(connections, Found::Need(_)))))
 }
 
@@ -142,7 +146,7 @@ impl Moving {
 
     /// The handler for tc.
     fn handler(self) -> mlua::Result<Registration> {
-        let Registration { function, written, maker, .. } = self.registration;
+        let Registration { function, written, maker, given, .. } = self.registration;
         let written = written.unwrap_or(function);
         let make: Function = match &maker {
             Some(maker) => maker.get("tc")?,
@@ -152,6 +156,12 @@ impl Moving {
         let mark =
             self.place.mark.map_or(mlua::Value::Boolean(false), |mark| mlua::Value::Integer(mark.into()));
         let function = make.call((&written, ipv4, ipv6, mark, self.uses_connections))?;
-        Ok(Registration { point: Point::at_interface(self.hook), function, written: Some(written), maker })
+        Ok(Registration {
+            point: Point::at_interface(self.hook),
+            function,
+            written: Some(written),
+            maker,
+            given,
+        })
     }
 }

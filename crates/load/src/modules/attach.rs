@@ -1,11 +1,11 @@
 //! Registering handlers, which is what every module of a hook is for. As a script may have several handlers, they all stay, in order.
 
-use mlua::{Function, Table, Value};
-use moonhook_hook::{Hook, Place, Point};
+use mlua::{Function, Lua, Table, Value};
+use moonhook_hook::{Hook, NETFILTER, Place, Point};
 use moonhook_library::key;
 
 use super::module::{Context, type_error};
-use crate::registry::Registration;
+use crate::registry::{Given, Registration};
 
 /// Gives `table` a function with this canonical name that registers its argument for `hook`.
 pub(super) fn add(
@@ -63,20 +63,29 @@ pub(crate) fn registering(
     let flows = context.registry.flows.clone();
     let lunatik = context.registry.lunatik.clone();
     let earlier = context.registry.handlers.earlier;
-    context.function(name, move |_, arguments| {
+    // Takes the place of a handler that is only given later.
+    let undefined: Function = context.chunk("return function() end")?;
+    context.function(name, move |lua, arguments| {
         if declared.is_closed() {
             return Err("handlers are registered at load time, before packets arrive".to_string());
         }
         let (points, handler) = points(&flows.with_handlers(arguments))?;
-        let Value::Function(function) = handler else { return Ok(Value::Nil) };
-        if is_library_function(&function) && !flows.has(&function) {
+        let is_of_lunatik = lunatik.is_some() && points.iter().any(|point| point.hook == &NETFILTER);
+        let table = arguments.first().and_then(Value::as_table).filter(|_| is_of_lunatik);
+        let given = table.map(|table| Given { table: table.clone(), at: position(lua) });
+        let function = match handler {
+            Value::Function(function) => function,
+            _ if given.is_some() => undefined.clone(),
+            _ => return Ok(Value::Nil),
+        };
+        if is_library_function(&function) && !flows.has(&function) && function != undefined {
             return Err(format!("bad argument to '{}' (a function written in Lua expected)", key(name)));
         }
         let mut all = all.borrow_mut();
         for point in points {
             match &lunatik {
                 Some(lunatik) => lunatik
-                    .register(&mut all, earlier, point, &function)
+                    .register(&mut all, earlier, point, (&function, given.as_ref()))
                     .map_err(|error| error.to_string())?,
                 None => all.push(Registration::new(point, function.clone())),
             }
@@ -104,6 +113,20 @@ pub(super) fn add_detach(
     })?;
     table.raw_set(key(name), detach)
 }
+
+/// The line of a file that calls a function of ours: the innermost one.
+fn position(lua: &Lua) -> Option<(String, u32)> {
+    (0..LEVELS).find_map(|level| {
+        let place = lua.inspect_stack(level, |activation| {
+            let source = activation.source().source?.strip_prefix('@')?.to_string();
+            Some((source, u32::try_from(activation.current_line()?).ok()?))
+        });
+        place.flatten()
+    })
+}
+
+/// Calls that may be between a script and the function of ours: that of [`crate::functions::raising`], and those of who hands it on.
+const LEVELS: usize = 20;
 
 /// A C function, or one of ours in Lua, whose chunk is stripped of its name; scripts cannot load stripped chunks.
 fn is_library_function(function: &Function) -> bool {

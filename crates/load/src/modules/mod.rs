@@ -19,7 +19,7 @@ mod linux_nf;
 mod mac;
 mod matches;
 pub(crate) mod module;
-mod netfilter;
+pub(crate) mod netfilter;
 mod rcu;
 mod set;
 mod socket;

@@ -1,12 +1,13 @@
 //! `require "netfilter"`: registers handlers at the points of the network stack. Names are Lunatik's; a handler without a verdict accepts.
 
 use super::attach::{add_detach, add_points};
-use super::module::{Context, Module, type_error};
-use mlua::{Table, Value};
+use super::module::{Context, Module, type_error, type_name};
+use mlua::{Function, Table, Value};
 use moonhook_hook::{Family, NETFILTER, NETFILTER_POINTS, NetfilterPlace, Place, Point};
 use moonhook_library::key;
 
 use crate::flows::Flows;
+use crate::registry::Registration;
 
 pub(super) const MODULE: Module = Module { name: "netfilter", open };
 
@@ -16,13 +17,50 @@ const INET: i64 = 1;
 fn open(context: &mut Context) -> mlua::Result<Table> {
     let table = context.lua.create_table()?;
     let flows = context.registry.flows.clone();
-    add_points(context, &table, "netfilter.register", move |arguments| registered(arguments, &flows))?;
+    // Lunatik takes the handler out of the table when a packet comes.
+    let may_come_late = context.registry.lunatik.is_some();
+    add_points(context, &table, "netfilter.register", move |arguments| {
+        registered(arguments, &flows, may_come_late)
+    })?;
     add_detach(context, &table, "netfilter.detach", &[&NETFILTER])?;
     Ok(table)
 }
 
+/// Reads the handlers of a script for Lunatik once more which has come to its end: Lunatik takes the field `hook` of what `netfilter.register` was given when a packet comes
+/// (`luanetfilter_pushcb`, lib/luanetfilter.c), and knows no other one by then.
+///
+/// # Errors
+/// What is wrong, and where that was given, if there is no function.
+pub(crate) fn read_again(
+    own: &mut [Registration],
+    flows: &Flows,
+) -> Result<(), (String, Option<(String, u32)>)> {
+    for registration in own {
+        let Registration { given: Some(given), maker: Some(maker), .. } = &*registration else {
+            continue;
+        };
+        let wrong = |problem: String| (problem, given.at.clone());
+        let hook = given.table.get::<Value>("hook").map_err(|error| wrong(error.to_string()))?;
+        let Value::Function(hook) = flows.handler_of(&hook) else {
+            return Err(wrong(format!("bad field 'hook' (function expected, got {})", type_name(&hook))));
+        };
+        if registration.written.as_ref() == Some(&hook) {
+            continue;
+        }
+        let wrap: mlua::Result<Function> = maker.get(registration.point.hook.name);
+        let wrapped = wrap.and_then(|wrap| wrap.call(&hook));
+        registration.function = wrapped.map_err(|error| wrong(error.to_string()))?;
+        registration.written = Some(hook);
+    }
+    Ok(())
+}
+
 /// What the first argument asks for: where, and the handler.
-fn registered(arguments: &[Value], flows: &Flows) -> Result<(Vec<Point>, Value), String> {
+fn registered(
+    arguments: &[Value],
+    flows: &Flows,
+    may_come_late: bool,
+) -> Result<(Vec<Point>, Value), String> {
     let Some(Value::Table(fields)) = arguments.first() else {
         return Err(type_error(arguments, 1, key("netfilter.register"), "table"));
     };
@@ -62,6 +100,7 @@ fn registered(arguments: &[Value], flows: &Flows) -> Result<(Vec<Point>, Value),
     };
     let handler = flows.handler_of(&field(fields, "hook")?);
     match &handler {
+        Value::Nil if may_come_late => Ok((families.into_iter().map(point).collect(), handler)),
         Value::Function(_) => Ok((families.into_iter().map(point).collect(), handler)),
         other => Err(bad(other, "hook", "function")),
     }
@@ -102,5 +141,5 @@ fn field(fields: &Table, name: &str) -> Result<Value, String> {
 }
 
 fn bad(value: &Value, name: &str, expected: &str) -> String {
-    format!("bad field '{name}' ({expected} expected, got {})", value.type_name())
+    format!("bad field '{name}' ({expected} expected, got {})", type_name(value))
 }

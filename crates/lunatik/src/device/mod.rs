@@ -6,8 +6,7 @@ mod protocol;
 mod server;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::errno::Errno;
 
@@ -108,25 +107,49 @@ impl Drop for Job {
 pub(crate) type Ask = Box<dyn Fn(Job) + Send>;
 
 /// A device that is there until it stops.
-pub(crate) struct Device {
+pub(crate) struct Device(Arc<Held>);
+
+/// What of a device has to go.
+struct Held {
     place: Place,
     calls: Arc<Calls>,
-    is_gone: AtomicBool,
+    is_gone: Mutex<bool>,
+}
+
+impl Held {
+    /// Who calls this while somebody else does waits for them.
+    fn leave(&self) {
+        self.calls.stop();
+        let mut is_gone = self.is_gone.lock().unwrap_or_else(PoisonError::into_inner);
+        if !std::mem::replace(&mut *is_gone, true) {
+            self.place.leave();
+        }
+    }
 }
 
 impl Device {
     /// A device with that name in a folder, and those permissions.
     ///
     /// # Errors
-    /// `EINVAL` and `ENAMETOOLONG` for names, `EEXIST` where there is something, `EPERM` for who may not mount, `ENODEV` without FUSE.
+    /// `EINVAL` and `ENAMETOOLONG` for names, `EEXIST` where there is something, `EPERM` for who may not mount, `ENODEV` without FUSE,
+    /// `ESHUTDOWN` when the process is at its end.
     pub fn new(folder: &Path, name: &[u8], mode: u32, ask: Ask) -> nix::Result<Arc<Device>> {
         let calls = Arc::new(Calls::new(place::fuse()?)?);
-        let place = Place::take(folder, name)?;
-        let device = Arc::new(Device { place, calls, is_gone: AtomicBool::new(false) });
-        note(&device)?;
-        device.place.mount(&device.calls.fuse)?;
-        let server =
-            Server::new(Arc::clone(&device.calls), String::from_utf8_lossy(name).into_owned(), mode, ask);
+        let device = {
+            // Who ends the process waits until what is made here can be found, and taken away.
+            let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = all.as_mut().ok_or(Errno::ESHUTDOWN)?;
+            let place = Place::take(folder, name)?;
+            let held = Arc::new(Held { place, calls, is_gone: Mutex::new(false) });
+            if let Err(error) = held.place.mount(&held.calls.fuse) {
+                held.leave();
+                return Err(error);
+            }
+            all.push(Arc::clone(&held));
+            Arc::new(Device(held))
+        };
+        let calls = Arc::clone(&device.0.calls);
+        let server = Server::new(calls, String::from_utf8_lossy(name).into_owned(), mode, ask);
         let thread = std::thread::Builder::new().name("device".to_string()).spawn(move || server.run());
         thread.map_err(|error| error.raw_os_error().map_or(Errno::EAGAIN, Errno::from_raw))?;
         Ok(device)
@@ -134,30 +157,22 @@ impl Device {
 
     /// Removes it. Who has it open is answered `ENXIO`, also who waits for an answer; what is done for these is ended.
     pub fn stop(&self) {
-        self.calls.stop();
-        if !self.is_gone.swap(true, Ordering::Relaxed) {
-            self.place.leave();
-        }
+        self.0.leave();
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest =
+            all.as_mut().map(|all| all.extract_if(.., |held| Arc::ptr_eq(held, &self.0)).collect::<Vec<_>>());
+        drop(all);
+        drop(rest);
     }
 }
 
-/// All devices of this process; `None` when no more are to come.
-static ALL: Mutex<Option<Vec<Weak<Device>>>> = Mutex::new(Some(Vec::new()));
-
-/// # Errors
-/// `ESHUTDOWN` when the process is at its end.
-fn note(device: &Arc<Device>) -> nix::Result<()> {
-    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    let all = all.as_mut().ok_or(Errno::ESHUTDOWN)?;
-    all.retain(|device| device.strong_count() > 0);
-    all.push(Arc::downgrade(device));
-    Ok(())
-}
+/// All devices of this process that are there; `None` when no more are to come.
+static ALL: Mutex<Option<Vec<Arc<Held>>>> = Mutex::new(Some(Vec::new()));
 
 /// Removes all devices of this process, which is to end, whatever its threads are at.
 pub fn abandon() {
     let all = ALL.lock().unwrap_or_else(PoisonError::into_inner).take();
-    all.iter().flatten().filter_map(Weak::upgrade).for_each(|device| device.stop());
+    all.iter().flatten().for_each(|held| held.leave());
 }
 
 impl Drop for Device {

@@ -19,7 +19,8 @@ local function of_processors(script)
 end
 
 local function end_entry(entries, key)
-  local running = entries[key]
+  -- When all scripts end, who runs is forgotten before the last finalizers are called.
+  local running = entries and entries[key]
   if running then
     running:stop()
     entries[key] = nil

@@ -2,6 +2,7 @@
 //!
 //! Checks come in this order: the object, the offset's type, bounds, the type of what is to be written. Nothing has length 0 within bounds.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mlua::{Lua, Table};
@@ -9,28 +10,52 @@ use mlua::{Lua, Table};
 use crate::arguments::{Arguments, Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
 use crate::host::{Host, Module};
+use crate::pool::{Part, with_room};
 use crate::share::shared;
 
 pub(crate) const MODULE: Module = Module { name: "data", open, shared: Some(shared::<Data>) };
 
 /// Bytes; all handles see the same.
 pub(crate) struct Data {
-    bytes: Mutex<Vec<u8>>,
+    bytes: Mutex<Bytes>,
     is_single: bool,
 }
 
+struct Bytes {
+    bytes: Vec<u8>,
+    part: Part,
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl DerefMut for Bytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
 impl Data {
-    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+    fn lock(&self) -> MutexGuard<'_, Bytes> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Table> {
+fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
     let module = lua.create_table()?;
-    add(lua, &module, "new", |_, arguments| {
+    let pool = Arc::clone(host.pool());
+    add(lua, &module, "new", move |lua, arguments| {
         let size = arguments.integer(1)?;
         let mode = arguments.option(2, 0, &["shared", "single"])?;
-        let bytes = Mutex::new(zeroes(size)?);
+        let part = with_room(lua, || Part::of(&pool, length(size)?)).ok_or_else(no_memory)?;
+        let mut bytes = Bytes { bytes: Vec::new(), part };
+        bytes.resize(size).ok_or_else(no_memory)?;
+        let bytes = Mutex::new(bytes);
         Ok(Object(Arc::new(Data { bytes, is_single: mode == 1 })))
     })?;
     Ok(module)
@@ -39,18 +64,24 @@ fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Table> {
 /// The most that one object has, as with `kvmalloc` (`INT_MAX`).
 const LARGEST: i64 = i32::MAX as i64;
 
-fn zeroes(size: i64) -> Result<Vec<u8>, Raise> {
-    let mut bytes = Vec::new();
-    grow(&mut bytes, size)?;
-    Ok(bytes)
+fn no_memory() -> Raise {
+    Raise::Bare("not enough memory".to_string())
 }
 
-fn grow(bytes: &mut Vec<u8>, size: i64) -> Result<(), Raise> {
-    let no_memory = || Raise::Bare("not enough memory".to_string());
-    let size = usize::try_from(size).ok().filter(|_| size <= LARGEST).ok_or_else(no_memory)?;
-    bytes.try_reserve_exact(size.saturating_sub(bytes.len())).map_err(|_| no_memory())?;
-    bytes.resize(size, 0);
-    Ok(())
+/// A size that an object can have.
+fn length(size: i64) -> Option<usize> {
+    usize::try_from(size).ok().filter(|_| size <= LARGEST)
+}
+
+impl Bytes {
+    /// Has so many bytes from now on, if there is memory for them; new ones are 0.
+    fn resize(&mut self, size: i64) -> Option<()> {
+        let size = length(size).filter(|size| self.part.resize(*size))?;
+        self.bytes.try_reserve_exact(size.saturating_sub(self.bytes.len())).ok()?;
+        self.bytes.resize(size, 0);
+        self.bytes.shrink_to_fit();
+        Some(())
+    }
 }
 
 /// The place of `length` bytes at `offset` among `size`.
@@ -93,7 +124,7 @@ impl Class for Data {
     fn metatable(lua: &Lua) -> mlua::Result<Table> {
         let methods = Methods::<Data>::new(lua)?;
         methods.add("__len", |_, data, _| Ok(data.lock().len()))?;
-        methods.add("__tostring", |lua, data, _| Ok(lua.create_string(&*data.lock())?))?;
+        methods.add("__tostring", |lua, data, _| Ok(lua.create_string(&**data.lock())?))?;
         methods.add("getstring", |lua, data, arguments| {
             let (bytes, offset) = (data.lock(), arguments.integer(2)?);
             let length = arguments.integer_or(3, (bytes.len() as i64).saturating_sub(offset))?;
@@ -111,7 +142,10 @@ impl Class for Data {
             let length = arguments.integer_or(3, (bytes.len() as i64).saturating_sub(offset))?;
             Ok(checksum(&bytes[place(arguments, bytes.len(), offset, length)?]))
         })?;
-        methods.add("resize", |_, data, arguments| grow(&mut data.lock(), arguments.integer(2)?))?;
+        methods.add("resize", |lua, data, arguments| {
+            let size = arguments.integer(2)?;
+            with_room(lua, || data.lock().resize(size)).ok_or_else(no_memory)
+        })?;
         numbers(&methods)?;
         methods.metatable()
     }

@@ -9,22 +9,24 @@ use nix::errno::Errno;
 use crate::arguments::{Arguments, Counts, Raise, add};
 use crate::class::{Class, Methods, Object};
 use crate::host::{Host, Module};
+use crate::pool::{Part, with_room};
 use crate::share::shared;
 
 pub(crate) const MODULE: Module = Module { name: "fifo", open, shared: Some(shared::<Fifo>) };
 
 /// A queue; `None` once it is closed.
 pub(crate) struct Fifo {
-    queue: Mutex<Option<VecDeque<u8>>>,
+    queue: Mutex<Option<(VecDeque<u8>, Part)>>,
     size: usize,
 }
 
 /// Beyond this the kernel does not allocate a queue's memory in one piece.
 const LARGEST: u64 = 1 << 31;
 
-fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Table> {
+fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
     let module = lua.create_table()?;
-    add(lua, &module, "new", |_, arguments| {
+    let pool = Arc::clone(host.pool());
+    add(lua, &module, "new", move |lua, arguments| {
         let size = arguments.integer(1)? as u64;
         let failed = |error: Errno| Raise::At(format!("failed to allocate kfifo ({})", -(error as i32)));
         // As `__kfifo_alloc` has them: the size is one of 32 bits, rounded up to a power of two, 2 at least.
@@ -33,9 +35,10 @@ fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<Table> {
             LARGEST.. => return Err(failed(Errno::ENOMEM)),
             size => size.next_power_of_two() as usize,
         };
+        let part = with_room(lua, || Part::of(&pool, size)).ok_or_else(|| failed(Errno::ENOMEM))?;
         let mut queue = VecDeque::new();
         queue.try_reserve_exact(size).map_err(|_| failed(Errno::ENOMEM))?;
-        Ok(Object(Arc::new(Fifo { queue: Mutex::new(Some(queue)), size })))
+        Ok(Object(Arc::new(Fifo { queue: Mutex::new(Some((queue, part))), size })))
     })?;
     Ok(module)
 }
@@ -47,7 +50,7 @@ impl Fifo {
         does: impl FnOnce(&mut VecDeque<u8>) -> Result<R, Raise>,
     ) -> Result<R, Raise> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        does(queue.as_mut().ok_or_else(|| arguments.error(1, "null pointer dereference"))?)
+        does(&mut queue.as_mut().ok_or_else(|| arguments.error(1, "null pointer dereference"))?.0)
     }
 
     fn close(&self) {

@@ -15,14 +15,14 @@ pub(crate) const MODULE: Module = Module { name: "lunatik", open, shared: Some(s
 fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
     let module = lua.create_table()?;
     let of_runtime = Arc::clone(host);
-    add(lua, &module, "runtime", move |_, arguments| {
+    add(lua, &module, "runtime", move |lua, arguments| {
         let script = arguments.text(1)?;
         let context = match arguments.option(2, 0, &["process", "softirq", "hardirq"])? {
             0 => Context::Process,
             1 => Context::Softirq,
             _ => Context::Hardirq,
         };
-        Runtime::start(&of_runtime, &script, context).map(Object).map_err(Raise::Bare)
+        Runtime::start(lua, &of_runtime, &script, context).map(Object).map_err(Raise::Bare)
     })?;
     module.raw_set("_ENV", Object(Arc::clone(host.environment())))?;
     Ok(module)

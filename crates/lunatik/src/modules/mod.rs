@@ -38,10 +38,10 @@ pub(crate) const MODULES: [Module; 15] = [
 
 /// Modules in Lua, with their text.
 pub(crate) const WRITTEN: [(&str, &str); 27] = [
-    ("class", include_str!("../lua/class.lua")),
+    moonhook_library::CLASS,
     ("lunatik.runner", include_str!("../lua/runner.lua")),
     ("mailbox", include_str!("../lua/mailbox.lua")),
-    ("net", include_str!("../lua/net.lua")),
+    moonhook_library::NET,
     ("netlink", include_str!("../lua/netlink/netlink.lua")),
     ("netlink.channel", include_str!("../lua/netlink/channel.lua")),
     ("netlink.genl", include_str!("../lua/netlink/genl.lua")),
@@ -62,7 +62,7 @@ pub(crate) const WRITTEN: [(&str, &str); 27] = [
     ("socket.inet", include_str!("../lua/socket_inet.lua")),
     ("socket.raw", include_str!("../lua/socket_raw.lua")),
     ("socket.unix", include_str!("../lua/socket_unix.lua")),
-    ("struct", include_str!("../lua/struct.lua")),
+    moonhook_library::STRUCT,
     ("syscall.table", include_str!("../lua/syscall_table.lua")),
     ("util", include_str!("../lua/util.lua")),
 ];

@@ -55,6 +55,18 @@ fn fifos_completions_and_mailboxes() {
 }
 
 #[test]
+fn a_runtime_has_so_much_memory_and_no_more() {
+    let place = Place::new();
+    place.write("fills.lua", "local s = 'x' while true do s = s .. s end");
+    place.write("works.lua", "return function(t) t.seen = #('x'):rep(1 << 20) end");
+    let error = place.error("require('lunatik').runtime('fills')");
+    assert!(error.contains("not enough memory"), "{error}");
+    let works =
+        "local t = require('rcu').table() require('lunatik').runtime('works'):resume(t) print(t.seen)";
+    assert_eq!(place.run(works), ["1048576"]);
+}
+
+#[test]
 fn tables_are_shared_with_other_states() {
     let place = Place::new();
     place.write(

@@ -19,6 +19,9 @@ const CONSTANTS: [&str; 7] = [
     "linux.syscall",
 ];
 
+/// What the state of a runtime may have, in bytes.
+const MEMORY: usize = 64 << 20;
+
 pub struct Place {
     pub folder: tempfile::TempDir,
     pub host: Arc<Host>,
@@ -42,8 +45,9 @@ impl Place {
             moonhook_load::constants,
             output(),
             output(),
-            &[],
+            Vec::new(),
             Arc::new(counters.clone()),
+            MEMORY,
         );
         // SAFETY: what these tests run keeps to Lua.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) };

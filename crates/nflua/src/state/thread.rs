@@ -58,7 +58,8 @@ impl Thread {
         let surroundings = loaded.lua.used_memory();
         let limit = surroundings.saturating_add(SPARE).saturating_add(memory);
         loaded.limit_memory(limit).map_err(|error| state(&error))?;
-        let options = ControlOptions { time_limit: TIME, ..ControlOptions::default() };
+        let packet_steps = u64::from(settings.budget);
+        let options = ControlOptions { time_limit: TIME, packet_steps, ..ControlOptions::default() };
         let control = Control::unbound(loaded, options).map_err(|error| state(&error))?;
         let matches = Matches::new(pins.join(encoded(&name)), settings, orders.clone(), log.clone());
         let targets = Targets::new(&name, &notes, orders);
@@ -179,8 +180,20 @@ impl Thread {
 
     /// Calls a function; what it prints is logged.
     fn call(&self, function: &Function, arguments: MultiValue) -> Result<MultiValue, CallError> {
+        self.called(|control| control.limited(function, arguments))
+    }
+
+    /// The same for one that a packet waits for.
+    fn call_for_packet(&self, function: &Function, arguments: MultiValue) -> Result<MultiValue, CallError> {
+        self.called(|control| control.limited_for_packet(function, arguments))
+    }
+
+    fn called(
+        &self,
+        call: impl FnOnce(&Control) -> (Result<MultiValue, CallError>, Vec<Vec<u8>>),
+    ) -> Result<MultiValue, CallError> {
         let begun = Instant::now();
-        let (result, printed) = self.control.limited(function, arguments);
+        let (result, printed) = call(&self.control);
         self.functions.note_time(begun.elapsed());
         printed.iter().for_each(|line| self.log.printed(line));
         result
@@ -221,7 +234,7 @@ impl Thread {
         let lua = self.control.lua().clone();
         let packet = self.functions.packet(&lua, held, link)?;
         let arguments = [Value::String(lua.create_string(function)?), Value::Table(packet.clone())];
-        let said = self.call(&self.functions.decide, MultiValue::from_iter(arguments));
+        let said = self.call_for_packet(&self.functions.decide, MultiValue::from_iter(arguments));
         let results = self.results(said);
         let verdict = results.front().and_then(Value::as_string).map(|text| text.as_bytes().to_vec());
         let is_stolen = verdict.as_deref() == Some(b"stolen");
@@ -241,7 +254,7 @@ impl Thread {
             (lua.create_string(packet.bytes())?, lua.create_string(link.unwrap_or_default())?);
         let arguments =
             [Value::String(lua.create_string(&*function)?), Value::String(bytes), Value::String(link)];
-        let said = self.call(&self.functions.decide_by_objects, MultiValue::from_iter(arguments));
+        let said = self.call_for_packet(&self.functions.decide_by_objects, MultiValue::from_iter(arguments));
         self.functions.decided()?;
         let results = self.results(said);
         let text = |number: usize| results.get(number).and_then(Value::as_string).map(|text| text.as_bytes());

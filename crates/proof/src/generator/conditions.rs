@@ -32,7 +32,7 @@ impl Generator {
     pub(super) fn condition(&mut self, depth: usize) -> Expression {
         self.spend(2);
         let rule = if depth > 0 && self.room(8) && !self.loading() {
-            self.chosen(&[CONDITIONS, super::operands::CONDITIONS])
+            self.chosen(&[CONDITIONS, super::floats::CONDITIONS, super::operands::CONDITIONS])
         } else {
             None
         };

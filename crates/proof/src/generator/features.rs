@@ -56,6 +56,9 @@ features! {
     OFFSETS = 33: "offsets",
     ROWS = 34: "rows",
     FLOWS = 35: "flows",
+    FLOATS = 36: "floats",
+    COROUTINES = 37: "coroutines",
+    KEPT = 38: "kept",
 }
 
 impl Features {
@@ -125,7 +128,9 @@ impl Features {
             | Features::LENGTHS.0
             | Features::OFFSETS.0
             | Features::ROWS.0
-            | Features::FLOWS.0,
+            | Features::FLOWS.0
+            | Features::FLOATS.0
+            | Features::KEPT.0,
     );
 
     /// Some of them: all once in four times, half of them as often; otherwise some of those that have expanded code, as one construct that
@@ -152,6 +157,6 @@ mod tests {
         assert_eq!(named.count_ones() as usize, names.len());
         assert_eq!(Features::named("texts goto"), Ok(Features(1 | 1 << 12)));
         assert_eq!(Features::named(""), Ok(Features::PLAIN));
-        assert!(Features::named("floats").is_err());
+        assert!(Features::named("threads").is_err());
     }
 }

@@ -3,9 +3,9 @@
 use super::scope::Sort;
 use super::tree::{Expression, ExpressionKind, expr, line};
 use super::{
-    ExpressionRule, Features, Generator, Rules, Statement, TRIES, calls, classes, closures, failures,
-    formats, forwarding, lengths, lists, metamethods, names, nested, operands, packet, patterns, records,
-    tallies, texts, tree, utf8, varargs,
+    ExpressionRule, Features, Generator, Rules, Statement, TRIES, calls, classes, closures, coroutines,
+    failures, floats, formats, forwarding, lengths, lists, metamethods, names, nested, operands, packet,
+    patterns, records, tallies, texts, tree, utf8, varargs,
 };
 
 /// Values at which arithmetic changes its mind.
@@ -80,6 +80,7 @@ impl Generator {
         }
         let rules = [
             INTEGERS,
+            floats::INTEGERS,
             packet::INTEGERS,
             forwarding::INTEGERS,
             lengths::INTEGERS,
@@ -95,6 +96,7 @@ impl Generator {
             names::INTEGERS,
             operands::INTEGERS,
             closures::INTEGERS,
+            coroutines::INTEGERS,
             varargs::INTEGERS,
             failures::INTEGERS,
             tallies::INTEGERS,

@@ -4,7 +4,7 @@ use super::Generator;
 use super::tree::{Statement, line};
 
 /// Each name with the function's parameters and the lines of its body.
-const KIT: [(&str, &str, &[&str]); 11] = [
+const KIT: [(&str, &str, &[&str]); 12] = [
     ("compose", "f, g", &["return function(x) return f(g(x)) end"]),
     ("apply", "f, ...", &["return f(...)"]),
     // A sequence as text.
@@ -64,6 +64,12 @@ const KIT: [(&str, &str, &[&str]); 11] = [
         "closing_anywhere",
         "name",
         &["return setmetatable({}, { __close = function(_, e) print(\"close\", name, e ~= nil) end })"],
+    ),
+    // Calls a function from so many calls further up.
+    (
+        "higher",
+        "n, f, ...",
+        &["if n == 0 then return f(...) end", "local a, b, c = higher(n - 1, f, ...)", "return a, b, c"],
     ),
     ("count", "...", &["return select(\"#\", ...), ..."]),
     // What is known of a value of any type.

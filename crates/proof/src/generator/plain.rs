@@ -74,7 +74,11 @@ impl Generator {
         if !self.may_nest() {
             return None;
         }
-        let (condition, then) = (self.condition(2), self.body(3));
+        let condition = match self.random.once_in(12) {
+            true => expr!(Boolean, self.one_of(&["true", "not nil", "1", "false"])),
+            false => self.condition(2),
+        };
+        let then = self.body(3);
         let other = match self.random.once_in(4) {
             true => {
                 let (condition, body) = (self.condition(2), self.body(2));
@@ -82,9 +86,10 @@ impl Generator {
             }
             false => Part::Word(String::new()),
         };
-        let otherwise = match self.random.once_in(2) {
-            true => optional!("else$", self.body(2)),
-            false => Part::Word(String::new()),
+        let otherwise = match self.random.below(8) {
+            0..=3 => optional!("else$", self.body(2)),
+            4 => optional!("else$", Vec::<Statement>::new()),
+            _ => Part::Word(String::new()),
         };
         Some(vec![line!("if $ then$$$end", condition, then, other, otherwise)])
     }

@@ -7,6 +7,9 @@ use super::{Generator, WORK_OF_CLOSURE};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     Integer,
+    Float,
+    /// An integer or a float.
+    Number,
     Boolean,
     Text,
     /// A sequence of integers.
@@ -50,6 +53,8 @@ pub struct Scope {
     pub varargs: bool,
     /// The place is in a handler, and reached as often as the estimate says: flow tables can be called.
     pub handling: bool,
+    /// The place is in the function of a coroutine, which may yield.
+    pub yields: bool,
 }
 
 impl Scope {
@@ -62,6 +67,7 @@ impl Scope {
         self.looping = false;
         self.label = None;
         self.varargs = false;
+        self.yields = false;
         self.results = Some(1);
     }
 }
@@ -69,9 +75,10 @@ impl Scope {
 impl Generator {
     /// What stands in a function without extra arguments, of which `make` makes a part.
     pub(super) fn in_function<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
-        let varargs = std::mem::replace(&mut self.scope.varargs, false);
+        let (varargs, yields) = (self.scope.varargs, self.scope.yields);
+        (self.scope.varargs, self.scope.yields) = (false, false);
         let made = make(self);
-        self.scope.varargs = varargs;
+        (self.scope.varargs, self.scope.yields) = (varargs, yields);
         made
     }
 
@@ -98,6 +105,7 @@ impl Generator {
     pub(super) fn value(&mut self, sort: Sort, depth: usize) -> Expression {
         match sort {
             Sort::Integer => self.integer(depth),
+            Sort::Float | Sort::Number => self.float(depth),
             Sort::Boolean => self.condition(depth),
             Sort::Text => self.text(depth),
             Sort::List => self.list(depth),

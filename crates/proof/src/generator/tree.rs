@@ -8,6 +8,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpressionKind {
     Integer,
+    /// An integer, if need be.
+    Float,
     Text,
     Boolean,
     /// Anything, nil included.
@@ -23,6 +25,7 @@ impl ExpressionKind {
     pub fn simplest(self) -> &'static [&'static str] {
         match self {
             ExpressionKind::Integer => &["0", "1"],
+            ExpressionKind::Float => &["0.0", "1.5"],
             ExpressionKind::Text => &["\"\"", "\"a\""],
             ExpressionKind::Boolean => &["true", "false"],
             ExpressionKind::Any => &["nil", "1"],

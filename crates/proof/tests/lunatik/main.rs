@@ -7,8 +7,10 @@ use moonhook_load::{At, Options};
 use moonhook_proof::{corpus, host, pair::Pair, random::Random};
 use std::path::{Path, PathBuf};
 
+mod copies;
 mod queue;
 mod random;
+mod random_copies;
 mod tcx;
 
 fn root() -> PathBuf {
@@ -74,6 +76,9 @@ fn results_are_verdicts_as_lua_tointeger_has_them() {
         Ok(ACCEPT),
         Ok(ACCEPT),
         Ok(DROP),
+        // Of more than 32 bits the lower ones.
+        Ok(DROP),
+        Ok(ACCEPT),
         Ok(DROP),
         Err("no result"),
         Err("the packet's mark"),
@@ -117,6 +122,32 @@ fn the_last_handler_is_the_first() {
     let printed: Vec<_> = seen.output.iter().map(|line| line.lossy()).collect();
     // The argument says where the payload is: 42, behind the headers of Ethernet, IP and UDP.
     assert_eq!((seen.verdict, printed.join(" ").as_str()), (DROP, "first second xdp\t42"));
+}
+
+/// What the handlers of a script print, all in order, and what comes of a packet.
+fn says(script: &str) -> (i32, Vec<String>) {
+    let mut pair = pair(&root(), &root().join(script));
+    let seen = pair.run(&in_frame(&datagram(7, b"x"))).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(seen.error.map(|text| text.lossy()), None);
+    (seen.verdict, seen.output.iter().map(|line| line.lossy()).collect())
+}
+
+#[test]
+fn a_table_may_be_registered_twice() {
+    if !host::kernel_available("scripts of Lunatik") {
+        return;
+    }
+    assert_eq!(says("twice.lua"), (ACCEPT, ["twice", "late", "twice"].map(String::from).to_vec()));
+}
+
+#[test]
+fn modules_that_only_compute_are_there() {
+    if !host::kernel_available("scripts of Lunatik") {
+        return;
+    }
+    let (verdict, lines) = says("computing.lua");
+    assert_eq!(verdict, ACCEPT);
+    assert_eq!(lines, ["addresses!\t10.0.0.1\ttrue\t2", "32768\t7\t16909063"]);
 }
 
 /// Runs broken and whole frames, and questions for names, of which those in `dropped` are dropped.

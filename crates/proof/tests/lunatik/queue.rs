@@ -49,7 +49,10 @@ impl Script {
     /// Line 1 has what handlers use, and their lines begin with 2.
     pub fn of_handler(body: &str) -> Script {
         Script::new(&format!(
-            "local netfilter, nf = require 'netfilter', require 'linux.nf'; local action, stolen = nf.action, 2\n\
+            "local netfilter, nf = require 'netfilter', require 'linux.nf'; local action, stolen, kept = nf.action, 2; \
+             local function edit(d, v) d:setbyte(0, v) end local function copied(s) return s:copy() end \
+             local function through(d) edit(d, 3) end local function tabled(d, v) d:setbyte(0, v) end \
+             local list = {{tabled}} local function either(s) if #s > 9 then return s end return s:copy() end\n\
              local function hook(skb)\n{body}\nend\n\
              netfilter.register{{hook = hook, pf = nf.proto.IPV4, hooknum = nf.inet.FORWARD, priority = 5}}"
         ))
@@ -76,6 +79,17 @@ fn what_only_reads_runs_in_the_kernel() {
         "return #skb",
         "return tonumber('1')",
         "local function one() return 1 end return one()",
+        // Copies are edited and sent from there.
+        "local c = skb:copy() c:data():setuint8(0, 1) c:resize(20) c:checksum() c:forward() return 0",
+        "local c = skb:copy() local frame, packet = c:data('mac'), c:data('net')\n\
+         if packet:getuint8(0) == 69 then for i = 0, 5 do frame:setuint8(i, packet:getuint8(i)) end end return 0",
+        "skb:forward() skb:copy():copy():forward() return skb:data():checksum() == 0 and 1 or 0",
+        "local d = skb:copy():data() while #d > 99 do d:setbyte(0, 1) end return 1",
+        "local d = skb:data('net') local other = skb:copy():data('mac') return d:getbyte(0)",
+        // `edit` writes to whatever it gets, `copied` gives a copy; `through` hands on.
+        "edit(skb:copy():data(), 1) return 1",
+        "local c = skb:copy() local function size() return #skb + #c end c:resize(size()) return 1",
+        "local c = copied(skb) edit(c:data('mac'), 2) through(c:data()) c:forward() return 1",
     ] {
         assert_eq!(need(body), None, "{body}");
     }
@@ -90,7 +104,34 @@ fn what_does_more_is_queued_and_the_line_says_why() {
             "4 writes to the packet",
         ),
         ("return 1, 7", "3 sets the packet's mark"),
-        ("local c = skb:copy()\nc:resize(9) return 0", "3 copies the packet"),
+        ("local c = skb:copy()\nskb:resize(9) return 0", "4 changes the packet's length"),
+        ("skb:checksum() skb:copy():forward() return 0", "3 computes checksums"),
+        ("return skb:copy():connmark()", "3 uses the connection's mark"),
+        ("local c = skb:copy() skb:data():setuint8(0, 1) return 0", "3 writes to the packet"),
+        // What is a copy on one way only, or may be something else, or is kept somewhere.
+        ("local c = #skb > 9 and skb:copy() or skb\nc:resize(9) return 1", "4 changes the packet's length"),
+        (
+            "local c = skb if #skb > 9 then c = skb:copy() end\nc:data():setbyte(0, 1) return 1",
+            "4 writes to the packet",
+        ),
+        (
+            "local c = skb:copy() for i = 1, 2 do\nc:resize(9) c = skb end return 1",
+            "4 changes the packet's length",
+        ),
+        (
+            "local c = skb:copy() local function f() c = kept end f()\nc:resize(9) return 1",
+            "4 changes the packet's length",
+        ),
+        ("local t = {c = skb:copy()}\nt.c:data():setbyte(0, 1) return 1", "4 writes to the packet"),
+        ("kept = skb:copy():data() kept:setbyte(0, 1) return 1", "3 writes to the packet"),
+        ("local set = skb:copy():data().setuint8 return 1", "3 writes to the packet"),
+        // Functions that others get, too, or that are not sure to be that function.
+        ("edit(skb:copy():data(), 1) edit(skb:data(), 1) return 1", "1 writes to the packet"),
+        ("edit(skb:copy():data(), 1) pcall(edit, skb:data(), 1) return 1", "1 writes to the packet"),
+        ("edit(skb:copy():data(), 1) local e = edit e(skb:data(), 1) return 1", "1 writes to the packet"),
+        ("edit(skb:copy():data(), 1) edit = print return 1", "1 writes to the packet"),
+        ("tabled(skb:copy():data(), 1) return #list", "1 writes to the packet"),
+        ("local c = either(skb) c:resize(9) return 1", "3 changes the packet's length"),
         ("skb:connmark() return 1", "3 uses the connection's mark"),
         ("return skb:data('mac'):getbyte(0)", "3 reads the link's header"),
         ("return action.QUEUE", "3 hands packets to another queue"),
@@ -105,6 +146,49 @@ fn what_does_more_is_queued_and_the_line_says_why() {
     ] {
         assert_eq!(need(body).as_deref(), Some(expected), "{body}");
     }
+}
+
+/// A kernel that takes no program.
+#[derive(Debug)]
+struct Refusing;
+
+impl moonhook_load::Trial for Refusing {
+    fn refusal(&self, snapshot: &moonhook_snapshot::Snapshot) -> Option<String> {
+        assert!(!snapshot.handlers.is_empty());
+        Some("it is too large".into())
+    }
+}
+
+/// Handlers that forward copies run in the kernel, and each place is told of; where the kernel does not take them they are queued. Those that only read are not tried.
+#[test]
+fn what_the_kernel_does_not_take_is_queued() {
+    let register = "netfilter.register{hook = function(skb) return 1 end, pf = nf.proto.IPV6, hooknum = nf.inet.FORWARD}\n";
+    let script = Script::of_handler("local c = skb:copy()\nc:forward() c:forward() return 0");
+    let text = std::fs::read_to_string(&script.path).unwrap();
+    std::fs::write(
+        &script.path,
+        text.replacen("local function hook", &format!("{register}local function hook"), 1),
+    )
+    .unwrap();
+    let load = |trial: Option<std::sync::Arc<dyn moonhook_load::Trial>>, at| {
+        let options = Options { root: Some(root()), at, trial, ..Options::default() };
+        let loaded = moonhook_load::load(std::slice::from_ref(&script.path), &options).unwrap();
+        let whys: Vec<String> = QueuedPlace::of(&loaded.queued)
+            .iter()
+            .map(QueuedPlace::why)
+            .chain(loaded.forwarding.iter().map(moonhook_load::ForwardingPlace::text))
+            .collect();
+        let file = script.path.display().to_string();
+        (loaded.snapshot.handlers.len(), whys.join("; ").replace(&file, "x.lua"))
+    };
+    let refusing = || Some(std::sync::Arc::new(Refusing) as std::sync::Arc<_>);
+    let sent =
+        "netfilter ipv4 FORWARD 5 runs in the kernel, and the process sends the copies that x.lua:5 forwards";
+    assert_eq!(load(None, None), (2, sent.to_string()));
+    assert_eq!(load(refusing(), Some(At::Link)), (2, sent.to_string()));
+    let why = "because x.lua:4 copies the packet, and no program does it here: it is too large";
+    assert_eq!(load(refusing(), None), (1, why.to_string()));
+    assert_eq!(load(refusing(), Some(At::Queue)), (0, "as asked for; as asked for".to_string()));
 }
 
 /// What is not the packet's is not taken for it: tables of load time have methods of the same names. What they are is known.

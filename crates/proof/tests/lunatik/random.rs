@@ -128,7 +128,22 @@ pub fn number(random: &mut Random, depth: usize) -> String {
 /// Whatever handlers may return, verdicts or not.
 pub fn result(random: &mut Random) -> String {
     match random.below(10) {
-        0 => random.pick(&["nil", "true", "{}", "'1'", "'x'", "1.0", "0.5", "-1", "6", "print"]).to_string(),
+        0 => random
+            .pick(&[
+                "nil",
+                "true",
+                "{}",
+                "'1'",
+                "'x'",
+                "1.0",
+                "0.5",
+                "-1",
+                "6",
+                "print",
+                "1 << 32",
+                "(1 << 32) + 1",
+            ])
+            .to_string(),
         1 => format!("{} % 2", number(random, 1)),
         2 | 3 => "action.DROP".to_string(),
         4 => format!("{} and action.ACCEPT or action.DROP", condition(random)),

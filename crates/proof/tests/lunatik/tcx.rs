@@ -66,16 +66,19 @@ fn compare(seed: u64) {
     }
 }
 
-/// The first byte of a packet's payload says which handler is asked.
+/// The first byte of a packet's payload says which handler is asked. Checksums are those of a datagram whose headers agree on its length: of others tc's are what a
+/// receiver expects, and those of Lunatik, which the queue has, what the IP header says.
 fn script(random: &mut Random) -> String {
     let mut text = String::from(
         "local netfilter, byteorder, nf = require 'netfilter', require 'byteorder', require 'linux.nf'\n\
-         local action, handlers = nf.action, {}\n",
+         local action, handlers = nf.action, {}\n\
+         local function sum(skb)\n  local d = skb:data()\n  d:setuint8(9, 17)\n  d:setuint16(2, byteorder.hton16(#skb))\n\
+         \x20 d:setuint16(24, byteorder.hton16(#skb - 20))\n  skb:checksum()\nend\n",
     );
     for number in 0..HANDLERS {
         let _ = writeln!(text, "handlers[{number}] = function(skb)\n  local d = skb:data()");
         for _ in 0..1 + random.below(4) {
-            let _ = writeln!(text, "  {}", statement(random));
+            let _ = writeln!(text, "  {}", statement(random).replace("skb:checksum()", "sum(skb)"));
         }
         let mark = *random.pick::<&str>(&["", "", ", nil", ", 7", ", '9'", ", -1", ", {}"]);
         let _ = writeln!(text, "  return {}{mark}\nend", result(random));
@@ -87,7 +90,7 @@ fn script(random: &mut Random) -> String {
     text
 }
 
-fn statement(random: &mut Random) -> String {
+pub fn statement(random: &mut Random) -> String {
     // The first byte says which version of IP it is.
     let at = 1 + random.below(45);
     match random.below(9) {

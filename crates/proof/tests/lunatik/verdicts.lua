@@ -14,6 +14,8 @@ local results = {
   function() return -1 end,
   function() return 6 end,
   function() return 1.5 end,
+  function() return 1 << 32 end,
+  function() return (1 << 32) + 1 end,
   function() return "accept" end,
   function() error("no result") end,
   function() return 1, 7 end,

@@ -50,8 +50,8 @@ impl Simulator {
         let memory = Rc::new(RefCell::new(Memory::new(heap)));
         let globals: Table = lua.load(ENVIRONMENT).set_name("=simulator").eval()?;
         let raw: Table = globals.metatable().map_or_else(|| lua.create_table(), |meta| meta.get("names"))?;
-        for (name, value) in layout::CONSTANTS {
-            raw.raw_set(*name, *value)?;
+        for (name, value) in layout::constants() {
+            raw.raw_set(name, value)?;
         }
         intrinsics::define(&lua, &raw, &memory)?;
         for (name, text) in sources {

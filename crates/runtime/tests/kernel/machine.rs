@@ -181,7 +181,8 @@ impl<'a> Machine<'a> {
         words
     }
 
-    fn call(&self, routine: &str, args: &[i64]) -> i64 {
+    /// Calls the routine in the kernel, on the memory that is there.
+    pub fn call(&self, routine: &str, args: &[i64]) -> i64 {
         let io = self.program.data_section(".data.io").unwrap();
         io.store(0, self.routines[routine]);
         for (arg, word) in args.iter().zip(1..) {

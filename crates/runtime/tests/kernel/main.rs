@@ -5,4 +5,7 @@
 mod common;
 mod cost;
 mod differential;
+#[path = "../common/floats.rs"]
+mod floats;
 mod machine;
+mod operations;

@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 /// How long events are seen to before something else is.
 const SLICE: Duration = Duration::from_millis(20);
 
+/// What all finalizers of a state may take that ends.
+const LAST_WORDS: Duration = Duration::from_millis(700);
+
 /// The thread's own side.
 pub(super) struct Thread {
     pub id: LuaId,
@@ -36,7 +39,7 @@ pub(super) struct Thread {
 impl Thread {
     pub fn run(self, sources: &Sources, orders: &Receiver<Order>, busy: Option<Busy>) {
         let mut load_time = 0;
-        let Sources { scripts, options, contents, netns } = sources;
+        let Sources { scripts, options, budget, contents, netns } = sources;
         let loaded = timed(&mut load_time, || moonhook_load::load_with_contents(scripts, options, contents));
         drop(busy);
         let mut loaded = match loaded {
@@ -47,23 +50,29 @@ impl Thread {
         let (fingerprint, files) = (fingerprint(&snapshot), loaded.files.clone());
         let queued = std::mem::take(&mut loaded.queued);
         let (places, moved) = (QueuedPlace::of(&queued), std::mem::take(&mut loaded.moved));
-        let prepared = Prepared { snapshot, queued: places, moved, fingerprint, files, load_time };
+        let forwarding = std::mem::take(&mut loaded.forwarding);
+        let prepared =
+            Prepared { snapshot, queued: places, moved, forwarding, fingerprint, files, load_time };
         let mut deciders = Deciders::new(queued);
         self.tell(Told::Loaded(Ok(Box::new(prepared))));
         // Whoever has loaded may find that nothing is to become of it.
         let Ok(Order::Connect { connection, answer }) = orders.recv() else { return };
         let mains = mains(&mut loaded);
         let lua = loaded.lua.clone();
-        let Some(mut control) = self.control(loaded, (connection, netns.clone()), answer) else { return };
+        let Some(mut control) = self.control(loaded, (connection, netns.clone(), u64::from(*budget)), answer)
+        else {
+            return;
+        };
         if let Some(modules) = &options.control {
             mains.iter().for_each(|(name, main)| modules.run_main(&lua, name, main));
             modules.serve(&lua);
         }
-        drop((mains, lua));
+        drop(mains);
         let objects = Objects::default();
         while let Ok(order) = orders.recv() {
             match order {
                 Order::Connect { .. } => {}
+                Order::End => break,
                 Order::Work(job) => {
                     let done = self.work(&mut control, job, &objects);
                     self.tell(Told::Done(Box::new(done)));
@@ -74,16 +83,20 @@ impl Thread {
                 }
             }
         }
+        if let Some(modules) = &options.control {
+            drop(control);
+            modules.finish(&lua, LAST_WORDS);
+        }
     }
 
     fn control(
         &self,
         loaded: Loaded,
-        (connection, netns): (Connection, Option<String>),
+        (connection, netns, packet_steps): (Connection, Option<String>, u64),
         answer: Option<SyncSender<Result<(), SessionError>>>,
     ) -> Option<Control> {
         let begun = Arc::clone(&self.begun);
-        let options = Options { begun, sweeps: false, netns, ..Options::default() };
+        let options = Options { begun, sweeps: false, netns, packet_steps, ..Options::default() };
         let control = Control::connect(loaded, connection, options);
         let (control, outcome) = match control {
             Ok(control) => (Some(control), Ok(())),

@@ -55,7 +55,7 @@ impl Deciders {
         };
         let handlers = self.handlers.iter().filter(|(known, _)| known == point).map(|(_, handler)| handler);
         let call = |handler: &Function, arguments| {
-            let (results, printed) = control.limited(handler, arguments);
+            let (results, printed) = control.limited_for_packet(handler, arguments);
             decision.messages.extend(printed.into_iter().map(|line| Message::Print(Text::whole(line))));
             results
         };

@@ -7,9 +7,10 @@ use crate::formatting::constant;
 use crate::ops::comparison;
 use crate::paths::Arm;
 use crate::trace::{A_STRUCTURE, AN_EVENT};
-use crate::value::{Abs, Object, Str, Word};
+use crate::value::{Abs, Object, Str, Word, float_of};
 use moonhook_ir::Piece;
 use moonhook_ir::words::{Branches, PathState, Words};
+use moonhook_library::float_text;
 use moonhook_packet::Access;
 
 pub const ROWS: &[Row] = &[
@@ -123,8 +124,8 @@ fn raise(context: &mut Context<'_>, value: &Abs, positioned: bool) -> Result<()>
             let message = Message { pieces: vec![Piece::Argument("%s".into())], positioned };
             context.fail_with(message, std::slice::from_ref(value))
         }
-        Abs::Int(_) => {
-            let message = Message { pieces: vec![Piece::Argument("%d".into())], positioned: false };
+        Abs::Int(_) | Abs::Float(_) => {
+            let message = Message { pieces: vec![Piece::Argument("%s".into())], positioned: false };
             context.fail_with(message, std::slice::from_ref(value))
         }
         Abs::Union(_) => {
@@ -173,7 +174,7 @@ fn text_by(context: &mut Context<'_>, handler: &Abs, table: Abs) -> Result<Vec<A
         let value = arm.values.into_iter().next().unwrap_or(Abs::Nil);
         given.extend(context.arms_of_each(&value, &mut |context, value| match value {
             Abs::Str(_) => context.only(value.clone()),
-            Abs::Int(_) => {
+            Abs::Int(_) | Abs::Float(_) => {
                 let text = text_of(context, value)?;
                 context.only(Abs::Str(text))
             }
@@ -220,10 +221,9 @@ pub fn text_of(context: &mut Context<'_>, value: &Abs) -> Result<Str> {
             let what = "the text of a table (real Lua shows an address)";
             context.unsupported(what, "print its fields", Some("tostring"))
         }
-        Abs::Float(_) | Abs::Union(_) => {
-            let help = "use integers, strings and booleans";
-            context.unsupported("the text of a float", help, Some("tostring"))
-        }
+        Abs::Float(Word::Imm(bits)) => Ok(constant(float_text(float_of(*bits)))),
+        Abs::Float(_) => context.refuse_float_text("tostring"),
+        Abs::Union(_) => context.unsupported("the text of a value", "use strings", Some("tostring")),
     }
 }
 

@@ -5,6 +5,8 @@ use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::given::given;
 use crate::names::{self, Name};
+use crate::ops::arithmetic::to_number;
+use crate::ops::floats::Number;
 use crate::paths::Arm;
 use crate::state::State;
 use crate::value::{Abs, Str, Word};
@@ -166,13 +168,28 @@ impl Call {
         if self.is_in_memory(context, number) {
             return context.integer_argument(number);
         }
-        match crate::ops::arithmetic::to_integer(context, &self.arg(number))? {
-            Some(word) => Ok(word),
+        match to_number(context, &self.arg(number))? {
+            Some(Number::Integer(word)) => Ok(word),
+            Some(Number::Float(word)) => context.integer_or_fail(word, |context| {
+                self.argument_error(context, number, "number has no integer representation");
+            }),
             None => {
                 self.wrong_type(context, number, "number");
                 Ok(Word::Imm(0))
             }
         }
+    }
+
+    /// An argument as a float (`luaL_checknumber`); `None`, with the state dead, if it is no number.
+    pub fn float(&self, context: &mut Context<'_>, number: usize) -> Result<Option<Word>> {
+        Ok(match to_number(context, &self.arg(number))? {
+            Some(Number::Float(word)) => Some(word),
+            Some(Number::Integer(word)) => Some(context.float_of_integer(word)?),
+            None => {
+                self.wrong_type(context, number, "number");
+                None
+            }
+        })
     }
 
     /// An argument that is an integer or a string, with an arm for each that it may be.
@@ -182,6 +199,10 @@ impl Call {
         }
         match self.arg(number) {
             value @ (Abs::Int(_) | Abs::Str(_)) => returns(context, vec![value]),
+            Abs::Float(_) => {
+                let integer = self.integer(context, number)?;
+                returns(context, vec![Abs::Int(integer)])
+            }
             _ => {
                 self.wrong_type(context, number, "string");
                 Ok(vec![])
@@ -233,7 +254,7 @@ impl Call {
         }
         match self.arg(number) {
             Abs::Str(text) => Ok(Some(text)),
-            Abs::Int(word) => context.integer_text(word).map(Some),
+            value @ (Abs::Int(_) | Abs::Float(_)) => super::base::text_of(context, &value).map(Some),
             _ => {
                 self.wrong_type(context, number, "string");
                 Ok(None)

@@ -29,7 +29,7 @@ fn method(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     }
 }
 
-fn size_of(width: Width) -> Size {
+pub fn size_of(width: Width) -> Size {
     match width {
         Width::B1 => Size::B1,
         Width::B2 => Size::B2,

@@ -13,7 +13,7 @@ use moonhook_snapshot::Value;
 pub const ROWS: &[Row] = &[Row { name: "event", any_type: true, emit: event }];
 
 /// What an event can carry.
-pub const VALUES: &str = "integer, string, boolean, nil or record of those";
+pub const VALUES: &str = "number, string, boolean, nil or record of those";
 
 fn event(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     let mut values = vec![name(context, call)?];
@@ -69,7 +69,12 @@ fn check(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs, dep
         return Ok(());
     }
     match value {
-        Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_) | Abs::Object(Object::Text(_)) => {}
+        Abs::Nil
+        | Abs::Bool(_)
+        | Abs::Int(_)
+        | Abs::Float(_)
+        | Abs::Str(_)
+        | Abs::Object(Object::Text(_)) => {}
         Abs::Union(union) if !union.variants.iter().any(|variant| is_object(context, variant)) => {}
         Abs::Union(_) => {
             let call = Call { narrowed: true, ..call.clone() };

@@ -8,13 +8,13 @@ use super::base::text_of;
 use super::call::{Call, Row};
 use super::output::Line;
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::formatting;
 use crate::paths::Arm;
-use crate::value::{Abs, Str, Word};
+use crate::value::{Abs, Str, Word, float_of};
 use moonhook_ir::words::{PathState, Words};
-use moonhook_library::conversion::Conversion;
+use moonhook_library::conversion::{Conversion, FLAGS};
+use moonhook_library::float_text;
 
 pub const ROWS: &[Row] = &[Row { name: "string.format", any_type: true, emit: format }];
 
@@ -27,6 +27,8 @@ enum Part {
     Text(Vec<u8>),
     /// An integer with a numeric conversion and its specification.
     Number(Conversion, String, Word),
+    /// A float with its specification.
+    Float(String, Word),
     /// Whatever `tostring` makes of a value.
     Value(Abs),
 }
@@ -42,6 +44,7 @@ fn format(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
                 Part::Text(text) => Abs::text(text),
                 Part::Number(conversion, _, word) if conversion.is_plain() => Abs::Int(word),
                 Part::Value(Abs::Int(word)) => Abs::Int(word),
+                Part::Float(specification, _) => return context.refuse_float_text(&specification),
                 Part::Number(conversion, _, word) => {
                     Abs::Str(formatting::integer(context, word, &conversion)?)
                 }
@@ -61,6 +64,7 @@ pub fn append(context: &mut Context<'_>, call: &Call, line: &mut Line) -> Result
         match part {
             Part::Text(text) => line.text(&text),
             Part::Number(_, specification, word) => line.argument(&specification, Abs::Int(word)),
+            Part::Float(specification, word) => line.argument(&specification, Abs::Float(word)),
             Part::Value(value) => line.value(context, &value)?,
         }
     }
@@ -87,6 +91,8 @@ fn parts(context: &mut Context<'_>, call: &Call, format: &Abs) -> Result<Option<
     let format = match format {
         Abs::Str(Str::Const(format)) => format.clone(),
         Abs::Int(Word::Imm(value)) => value.to_string().into_bytes().into(),
+        Abs::Float(Word::Imm(bits)) => float_text(float_of(*bits)).into_bytes().into(),
+        Abs::Float(_) => return context.refuse_float_text("format"),
         Abs::Str(_) | Abs::Int(_) => {
             let help = "use a string literal, or choose among several with `if`";
             return context.unsupported("a format that is made of packet bytes", help, Some("format"));
@@ -175,11 +181,7 @@ impl Parts<'_, '_> {
                     self.string(text);
                 }
             }
-            b'a' | b'A' | b'e' | b'E' | b'f' | b'g' | b'G' => {
-                let what = format!("the conversion '{shown}' writes a float");
-                let help = "use `%d` or `%x`".to_string();
-                return self.context.refuse(LowerErrorKind::Float { what, help }, Some(&shown));
-            }
+            b'a' | b'A' | b'e' | b'E' | b'f' | b'g' | b'G' => self.float(written, &shown)?,
             b'p' => {
                 let help = "nothing has an address in the kernel that could be compared";
                 return self.context.unsupported("the conversion '%p'", help, Some(&shown));
@@ -229,11 +231,31 @@ impl Parts<'_, '_> {
         Ok(())
     }
 
+    /// A text is made of what is known now.
+    fn float(&mut self, written: &[u8], shown: &str) -> Result<()> {
+        let (call, number) = (self.call, self.number);
+        let value = self.context.dispatch_one(&call.arg(number), &mut |context, value| {
+            let mut call = call.clone();
+            call.narrowed |= value != call.args[number - 1];
+            call.args[number - 1] = value;
+            Ok(call.float(context, number)?.map_or(Abs::Nil, Abs::Float))
+        })?;
+        let (Abs::Float(word), true) = (value, self.context.state.alive()) else { return Ok(()) };
+        let Some(conversion) = self.conversion(written, shown, FLAGS, true) else { return Ok(()) };
+        match word {
+            Word::Imm(bits) => self.text(&conversion.float(float_of(bits))),
+            word => self.parts.push(Part::Float(shown.to_string(), word)),
+        }
+        Ok(())
+    }
+
     fn value(&mut self, written: &[u8], shown: &str) -> Result<()> {
         let value = self.call.arg(self.number);
         if written.len() == 1 {
             match &value {
-                Abs::Union(_) | Abs::Int(Word::Value(_)) => self.parts.push(Part::Value(value)),
+                Abs::Union(_) | Abs::Int(Word::Value(_)) | Abs::Float(Word::Value(_)) => {
+                    self.parts.push(Part::Value(value))
+                }
                 value => {
                     let text = text_of(self.context, value)?;
                     self.string(text);

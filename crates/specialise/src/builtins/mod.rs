@@ -10,7 +10,9 @@ pub mod call;
 mod chain;
 mod checksum;
 mod convert;
+mod copies;
 mod data;
+mod decimal;
 mod digits;
 mod dns;
 pub mod dns_records;
@@ -61,6 +63,9 @@ const FAMILIES: &[&[Row]] = &[
     byteorder::ROWS,
     checksum::ROWS,
     convert::ROWS,
+    copies::ROWS[0],
+    copies::ROWS[1],
+    copies::ROWS[2],
     data::ROWS,
     data::OF_OBJECTS[0],
     data::OF_OBJECTS[1],

@@ -1,12 +1,16 @@
 //! `tonumber` (Lua manual § 6.2): known texts are converted now, others by automata that take a byte at a time.
 
 use super::call::{Call, Row, row};
+use super::decimal;
 use super::digits::in_base;
 use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::loops::Iteration;
+use crate::numerals::Numeral;
 use crate::paths::Arm;
-use crate::strings::{Slice, parse_integer};
+use crate::state::State;
+use crate::strings::Slice;
 use crate::value::{Abs, Str, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
@@ -33,25 +37,31 @@ fn to_number(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
     }
 }
 
-/// The integer that a text is the numeral of, or nil; an error where it is that of a float.
+/// The number that a text is the numeral of, or nil; of texts made at packet time, an error where it is that of a float with many digits.
 pub fn of_text(context: &mut Context<'_>, text: &Str) -> Result<Vec<Arm>> {
     if let Str::Const(text) = text {
-        let value = parse_integer(text);
-        if value.is_none() && crate::ops::arithmetic::is_float_numeral(text) {
-            context.check(moonhook_ir::words::Cond::Known(true), no_floats);
-        }
-        return context.only(value.map_or(Abs::Nil, Abs::int));
+        return match Numeral::of(text) {
+            None => context.only(Abs::Nil),
+            Some(Numeral::Integer(integer)) => context.only(Abs::int(integer)),
+            Some(Numeral::Float(float)) => context.only(Abs::float(float)),
+            Some(Numeral::HexFloat) => {
+                let what = "reading a float in hexadecimal".to_string();
+                let help = "write the number without quotes".to_string();
+                context.refuse(LowerErrorKind::Float { what, help }, Some("tonumber"))
+            }
+        };
     }
     let slice = context.slice_of(text)?;
     numeral(context, slice)
 }
 
-fn no_floats() -> Message {
-    Message::new("floats cannot be computed at packet time")
+/// An integer that has no room in one is a float of 19 digits at least.
+fn too_large() -> Message {
+    Message::new("integers beyond 64 bits cannot be read from text in expanded code")
 }
 
 /// States of the automaton for numerals without a base (`l_str2int`, `l_str2d`, lobject.c).
-mod numerals {
+pub mod numerals {
     pub const START: usize = 0;
     pub const SIGN: usize = 1;
     pub const ZERO: usize = 2;
@@ -122,8 +132,10 @@ pub fn entry(context: &mut Context<'_>, map: ir::MapId, base: u32, offset: Word,
     context.load(place, 0, Size::B1, false)
 }
 
-/// The automaton's next state.
-fn step(context: &mut Context<'_>, map: ir::MapId, state: Word, class: Word) -> Word {
+/// The automaton's next state, after a byte.
+pub fn step(context: &mut Context<'_>, state: Word, byte: Word) -> Word {
+    let map = context.output.add_data("numerals", numeral_table());
+    let class = entry(context, map, 0, byte, 255);
     let row = context.shl(state, 4);
     let index = context.add(row, class);
     entry(context, map, 256, index, 255)
@@ -137,7 +149,16 @@ fn hex_digit(context: &mut Context<'_>, byte: Word) -> Word {
     context.add(low, letter)
 }
 
-/// A text of packet time. One arm with the integer, one with nil; texts of floats end in an error.
+/// A decimal digit's value, and the paths where a byte is none.
+pub fn digit_of(context: &mut Context<'_>, byte: Word) -> (Word, State) {
+    let digit = context.sub(byte, i64::from(b'0'));
+    let none = context.compare_apart(CompareOp::UGt, digit, 9);
+    let (none, is) = context.split(none);
+    context.state = is;
+    (digit, none)
+}
+
+/// A text of packet time. One arm with the integer, one with the float, one with nil.
 fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
     use numerals::*;
     let initial = [0, START as i64, 0, 0, 0].map(Word::Imm);
@@ -147,24 +168,30 @@ fn numeral(context: &mut Context<'_>, slice: Slice) -> Result<Vec<Arm>> {
     let [Abs::Int(state), Abs::Int(value), Abs::Int(negative), Abs::Int(large)] = values[..] else {
         return Ok(vec![]);
     };
-    for float in [FRACTION, EXPONENT_DIGITS, FLOAT_END, HEX_FRACTION] {
-        let is = context.compare(CompareOp::Eq, state, float as i64);
-        context.check(is, no_floats);
-    }
-    let mut integers = Vec::new();
-    for integer in [ZERO, DECIMAL, HEX, INTEGER_END] {
-        let is = context.compare(CompareOp::Eq, state, integer as i64);
-        let (is, other) = context.split(is);
-        integers.push(is);
-        context.state = other;
-    }
+    let floats = paths_in(context, state, [FRACTION, EXPONENT_DIGITS, FLOAT_END, HEX_FRACTION]);
+    let integers = paths_in(context, state, [ZERO, DECIMAL, HEX, INTEGER_END]);
     let mut arms = vec![Arm { state: context.take_state(), values: vec![Abs::Nil] }];
     context.enter(integers)?;
     let large = context.compare(CompareOp::Ne, large, 0);
-    context.check(large, no_floats);
+    context.check(large, too_large);
     let value = signed(context, value, negative);
     arms.push(Arm { state: context.take_state(), values: vec![Abs::Int(value)] });
+    context.enter(floats)?;
+    let float = decimal::read(context, slice, negative)?;
+    arms.push(Arm { state: context.take_state(), values: vec![Abs::Float(float)] });
     Ok(arms)
+}
+
+/// The paths where the automaton is in one of these states; goes on where it is in none.
+fn paths_in(context: &mut Context<'_>, state: Word, wanted: [usize; 4]) -> Vec<State> {
+    let mut paths = Vec::new();
+    for wanted in wanted {
+        let is = context.compare(CompareOp::Eq, state, wanted as i64);
+        let (is, other) = context.split(is);
+        paths.push(is);
+        context.state = other;
+    }
+    paths
 }
 
 /// One turn of the automaton. Its variables: the offset, the state, the value so far, 1 behind a minus, 1 if the value is too
@@ -173,14 +200,12 @@ fn numeral_character(context: &mut Context<'_>, slice: Slice, variables: &[Word]
     use numerals::*;
     let mut iteration = Iteration::default();
     let [at, state, value, negative, large] = *variables else { return Ok(iteration) };
-    let map = context.output.add_data("numerals", numeral_table());
     let over = context.compare(CompareOp::SGe, at, slice.length);
     let (over, within) = context.split(over);
     iteration.leave_in(over, [state, value, negative, large].map(Abs::Int).to_vec());
     context.state = within;
     let byte = context.byte_at(slice, at)?;
-    let class = entry(context, map, 0, byte, 255);
-    let next = step(context, map, state, class);
+    let next = step(context, state, byte);
     let wrong = context.compare_apart(CompareOp::Eq, next, WRONG as i64);
     let (wrong, fine) = context.split(wrong);
     iteration.leave_in(wrong, [WRONG as i64, 0, 0, 0].map(Abs::int).to_vec());

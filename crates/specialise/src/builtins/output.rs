@@ -4,11 +4,10 @@ use super::base::{object_text, text_of};
 use super::call::{Call, Row, returns};
 use super::format;
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
-
 use crate::paths::Arm;
-use crate::value::{Abs, Object, Str, Variant, Word};
+use crate::value::{Abs, Object, Str, Variant, Word, float_of};
 use moonhook_ir::Piece;
+use moonhook_library::float_text;
 
 pub const ROWS: &[Row] = &[Row { name: "print", any_type: true, emit: print }];
 
@@ -41,6 +40,7 @@ impl Line {
             Abs::Nil => self.text(b"nil"),
             Abs::Bool(Word::Imm(imm)) => self.text(if imm != 0 { b"true" } else { b"false" }),
             Abs::Int(Word::Imm(imm)) => self.text(imm.to_string().as_bytes()),
+            Abs::Float(Word::Imm(bits)) => self.text(float_text(float_of(bits)).as_bytes()),
             Abs::Str(Str::Const(text)) => self.text(&text),
             value => self.argument("%s", value),
         }
@@ -53,10 +53,6 @@ fn sendable(context: &mut Context<'_>, value: &Abs) -> Result<Abs> {
     match value {
         Abs::Object(object) => Ok(Abs::Str(object_text(context, object)?)),
         Abs::Structure { .. } => Ok(Abs::Str(text_of(context, value)?)),
-        Abs::Float(_) => {
-            let help = "print integers, strings and booleans".to_string();
-            context.refuse(LowerErrorKind::Float { what: "a float is printed".into(), help }, Some("print"))
-        }
         Abs::Union(union) => {
             let has_text = |context: &Context<'_>, variant: &Variant| match variant {
                 Variant::Object(id) => {

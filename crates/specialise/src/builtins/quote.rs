@@ -2,7 +2,6 @@
 
 use super::call::Call;
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
 use crate::formatting::{constant, put_byte, scratch};
 use crate::loops::Iteration;
 use crate::paths::Arm;
@@ -18,10 +17,7 @@ pub fn quoted(context: &mut Context<'_>, call: &Call, number: usize, value: &Abs
         Abs::Str(text) => quoted_slice(context, text).map(Some),
         Abs::Int(word) => integer(context, *word).map(Some),
         Abs::Nil | Abs::Bool(_) => super::base::text_of(context, value).map(Some),
-        Abs::Float(_) => {
-            let help = "use an integer".to_string();
-            context.refuse(LowerErrorKind::Float { what: "a float is written".into(), help }, Some("%q"))
-        }
+        Abs::Float(_) => context.refuse_float_text("%q"),
         Abs::Union(_) => {
             let text = context.dispatch_one(value, &mut |context, value| {
                 let mut call = call.clone();

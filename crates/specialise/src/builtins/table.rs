@@ -31,7 +31,8 @@ fn ipairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
         | Abs::Entry { .. }
         | Abs::Nil
         | Abs::Bool(_)
-        | Abs::Int(_))
+        | Abs::Int(_)
+        | Abs::Float(_))
             if !call.args.is_empty() =>
         {
             returns(context, vec![Abs::Object(Object::Builtin(NEXT_ELEMENT)), table, Abs::int(0)])
@@ -42,7 +43,7 @@ fn ipairs(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 
 /// `ipairsaux`: the next index and its element, or nil.
 fn next_element(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
-    if let table @ (Abs::Nil | Abs::Bool(_) | Abs::Int(_)) = call.arg(1) {
+    if let table @ (Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Float(_)) = call.arg(1) {
         context.fail_unnoted(Message::bare(format!("attempt to index a {} value", table.message_name())));
         return Ok(vec![]);
     }

@@ -45,7 +45,7 @@ fn next(context: &mut Context<'_>, call: &Call) -> Result<Vec<Arm>> {
 
 /// Whether the call is about a plain value, of which it is `next` that says that it is no table.
 fn is_no_table(call: &Call) -> bool {
-    matches!(call.args.first(), Some(Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_)))
+    matches!(call.args.first(), Some(Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Float(_) | Abs::Str(_)))
 }
 
 /// The table of load time that the call is about.
@@ -111,6 +111,7 @@ impl Context<'_> {
         match value {
             Value::Boolean(_) => Abs::Bool(unknown()),
             Value::Integer(_) => Abs::Int(unknown()),
+            Value::Float(_) => Abs::Float(unknown()),
             Value::String(text) => Abs::Str(match Seen::kind_of_text(text) {
                 SeenType::Ipv4Text => Str::Ipv4(unknown()),
                 SeenType::Ipv6Text => Str::Ipv6(unknown(), unknown()),

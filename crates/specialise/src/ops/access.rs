@@ -7,7 +7,7 @@ use crate::names;
 use crate::opcode::{Instruction, Opcode};
 use crate::paths::Arm;
 use crate::same::note_read;
-use crate::value::{Abs, Object, Str, Variant, Word};
+use crate::value::{Abs, Object, Str, Variant, Word, float_of, integral};
 use moonhook_ir::words::{Branches, PathState};
 use moonhook_snapshot::Value;
 
@@ -138,12 +138,16 @@ pub(super) fn take_arms<'a>(
 /// `R[A] := R[B][R[C]]` where R[B] is the vararg parameter (5.5).
 fn var_arg_field<'a>(context: &mut Context<'a>, frame: &Frame<'a>, i: Instruction) -> Result<Next> {
     let value = match context.state.get(i.c()) {
-        Abs::Int(crate::value::Word::Imm(n)) => {
-            let index = usize::try_from(n - 1).unwrap_or(usize::MAX);
+        Abs::Int(Word::Imm(n)) => {
+            let index = usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
             frame.varargs.get(index).cloned().unwrap_or(Abs::Nil)
         }
         Abs::Str(Str::Const(text)) if *text == *b"n" => Abs::int(frame.varargs.len() as i64),
-        Abs::Int(_) | Abs::Union(_) => {
+        Abs::Float(Word::Imm(bits)) => {
+            let index = integral(float_of(bits)).and_then(|n| usize::try_from(n.checked_sub(1)?).ok());
+            index.and_then(|index| frame.varargs.get(index)).cloned().unwrap_or(Abs::Nil)
+        }
+        Abs::Int(_) | Abs::Float(_) | Abs::Union(_) => {
             return context.unsupported(
                 "reading a vararg table by an index that is not constant",
                 "use `select`",

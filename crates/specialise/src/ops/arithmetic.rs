@@ -1,17 +1,19 @@
 //! Arithmetic, bitwise operators, `not` and `#` (Lua manual § 3.4.1 – 3.4.7): which operands they take.
 
+use super::floats::{self, Number};
 use super::integers;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
 use crate::events::Message;
 use crate::frame::{Frame, Next};
 use crate::names;
+use crate::numerals::Numeral;
 use crate::opcode::{Instruction, Opcode};
 use crate::tables::refuse_metamethod;
 use crate::trace;
-use crate::value::{Abs, Str, Variant, Word, integral};
+use crate::value::{Abs, Str, Variant, Word};
 use moonhook_ir::BinaryOp;
-use moonhook_ir::words::Words;
+use moonhook_ir::words::{PathState, Words};
 use moonhook_packet::Access;
 use moonhook_snapshot::operation::Operand;
 
@@ -52,7 +54,7 @@ impl Operator {
         })
     }
 
-    fn is_bitwise(self) -> bool {
+    pub fn is_bitwise(self) -> bool {
         matches!(self, Operator::BAnd | Operator::BOr | Operator::BXor | Operator::Shl | Operator::Shr)
     }
 }
@@ -141,20 +143,13 @@ fn binary(
             binary(context, operator, event, a, Named { value, name: b.name.clone() }, certain)
         });
     }
-    if let Some(known) = super::floats::fold(operator, event == "__unm", &a.value, &b.value) {
-        return Ok(known);
-    }
     let (left, right) = (operand(context, operator, &a)?, operand(context, operator, &b)?);
     match (left, right) {
-        (Some(_), Some(_)) if matches!(operator, Operator::Div | Operator::Pow) => {
-            let (sign, help) = match operator {
-                Operator::Div => ("/", "write `//` for an integer quotient"),
-                _ => ("^", "multiply, or write `1 << n` for a power of two"),
-            };
-            let what = format!("`{sign}` gives a float");
-            context.refuse(LowerErrorKind::Float { what, help: help.into() }, Some(sign))
+        (Some(x), Some(y)) if floats::gives_float(operator, x, y) => {
+            floats::compute(context, (operator, event == "__unm"), x, y)
         }
         (Some(x), Some(y)) => {
+            let Some([x, y]) = integers_of(context, [(&a, x), (&b, y)])? else { return Ok(Abs::Nil) };
             // The metamethods of strings compute with these, and stand nowhere in the script.
             let is_text = |operand: &Named| matches!(operand.value, Abs::Str(_));
             let message = match [&a, &b].into_iter().any(is_text) {
@@ -170,15 +165,34 @@ fn binary(
     }
 }
 
-/// The integer that an operand is, if it is one.
-fn operand(context: &mut Context<'_>, operator: Operator, operand: &Named) -> Result<Option<Word>> {
+/// The number that an operand is, if it is one.
+fn operand(context: &mut Context<'_>, operator: Operator, operand: &Named) -> Result<Option<Number>> {
     match operand.value {
-        // A float that is an integer is converted (`luaV_tointegerns`).
-        Abs::Float(x) if operator.is_bitwise() && integral(x).is_some() => Ok(integral(x).map(Word::Imm)),
         // The metamethods of strings are the arithmetic ones only (`stringmetamethods`, lstrlib.c).
         Abs::Str(_) if operator.is_bitwise() => Ok(None),
         _ => number(context, operand),
     }
+}
+
+/// The operands of an operator over integers: floats are converted (`luaV_tointegerns`). `None`, with the state dead, if one is surely none.
+fn integers_of(context: &mut Context<'_>, operands: [(&Named, Number); 2]) -> Result<Option<[Word; 2]>> {
+    let mut integers = [Word::Imm(0); 2];
+    for (integer, (operand, number)) in integers.iter_mut().zip(operands) {
+        *integer = match number {
+            Number::Integer(word) => word,
+            Number::Float(word) => {
+                context.integer_or_fail(word, |context| no_integer(context, word, operand))?
+            }
+        };
+    }
+    Ok(context.state.alive().then_some(integers))
+}
+
+/// `luaG_tointerror`.
+fn no_integer(context: &mut Context<'_>, float: Word, operand: &Named) {
+    let message =
+        [&names::named("number".into(), &operand.name)[..], b" has no integer representation"].concat();
+    context.type_error(message, float.constant().is_some(), operand.text());
 }
 
 /// An operation of which one operand is no number.
@@ -248,26 +262,21 @@ fn wrong_text(context: &mut Context<'_>, event: &str, operands: [&Named; 2], cer
     context.type_error(message, certain, left.text().or(right.text()));
 }
 
-/// The operand as an integer: constant strings are converted as Lua does (manual § 3.4.3); `None` for what is no number.
-fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
+/// The operand as a number: constant strings are converted as Lua does (manual § 3.4.3); `None` for what is no number.
+fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Number>> {
     let name = names::text(&operand.name);
     match &operand.value {
-        Abs::Int(word) => Ok(Some(*word)),
-        Abs::Float(x) => {
-            let help = "write the number without fraction and exponent".to_string();
-            let text = format!("{x:?}");
-            let name = name.or(Some(&text));
-            context.refuse(LowerErrorKind::Float { what: "arithmetic with a float".into(), help }, name)
-        }
-        Abs::Str(Str::Const(text)) => match crate::strings::parse_integer(text) {
-            None if is_float_numeral(text) => {
-                let help = "write an integer".to_string();
-                context.refuse(
-                    LowerErrorKind::Float { what: "arithmetic with a string that is a float".into(), help },
-                    name,
-                )
+        Abs::Int(word) => Ok(Some(Number::Integer(*word))),
+        Abs::Float(word) => Ok(Some(Number::Float(*word))),
+        Abs::Str(Str::Const(text)) => match Numeral::of(text) {
+            None => Ok(None),
+            Some(Numeral::Integer(integer)) => Ok(Some(Number::Integer(Word::Imm(integer)))),
+            Some(Numeral::Float(float)) => Ok(Some(Number::Float(Word::Imm(float.to_bits() as i64)))),
+            Some(Numeral::HexFloat) => {
+                let what = "arithmetic with a string that is a float in hexadecimal".to_string();
+                let help = "write the number without quotes".to_string();
+                context.refuse(LowerErrorKind::Float { what, help }, name)
             }
-            integer => Ok(integer.map(Word::Imm)),
         },
         Abs::Str(_) => context.unsupported(
             "arithmetic on a string that is made of packet bytes",
@@ -278,45 +287,8 @@ fn number(context: &mut Context<'_>, operand: &Named) -> Result<Option<Word>> {
     }
 }
 
-/// A string that Lua converts to a number.
-pub fn is_numeral(text: &[u8]) -> bool {
-    crate::strings::parse_integer(text).is_some() || is_float_numeral(text)
-}
-
-/// A string that is no integer but that Lua converts to a float (`l_str2d`): decimal or hexadecimal, with spaces around it.
-pub fn is_float_numeral(text: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(text) else { return false };
-    let text = trim_spaces(text);
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return false;
-    }
-    let Some(hex) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) else {
-        return unsigned.parse::<f64>().is_ok();
-    };
-    let (mantissa, exponent) = hex.split_once(['p', 'P']).unwrap_or((hex, "0"));
-    let digits = mantissa.replacen('.', "", 1);
-    !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit()) && is_exponent(exponent)
-}
-
-/// Digits, as many as there are, with a sign.
-fn is_exponent(text: &str) -> bool {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())
-}
-
-/// Without what Lua takes for spaces around numerals (`lisspace`: `\v` is one).
-pub fn trim_spaces(text: &str) -> &str {
-    text.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r'])
-}
-
-/// An argument as an integer, for built-ins; `None` if it is no number.
-pub fn to_integer(context: &mut Context<'_>, value: &Abs) -> Result<Option<Word>> {
-    if let Abs::Float(x) = value
-        && let Some(integer) = integral(*x)
-    {
-        return Ok(Some(Word::Imm(integer)));
-    }
+/// An argument as a number, for built-ins; `None` if it is none.
+pub fn to_number(context: &mut Context<'_>, value: &Abs) -> Result<Option<Number>> {
     number(context, &Named { value: value.clone(), name: None })
 }
 

@@ -10,7 +10,7 @@ use crate::names::{self, Name};
 use crate::opcode::{Instruction, Opcode};
 use crate::ops::comparison;
 use crate::shared::held::STALE;
-use crate::value::{Abs, Object, Str};
+use crate::value::{Abs, Object, Str, Word, float_of};
 use crate::variables::known::VariableId;
 use crate::{field_writes, tables};
 use moonhook_ir::words::Branches;
@@ -149,7 +149,7 @@ fn assign_field(
         (Abs::Union(_), _) => {
             context.dispatch(object, &mut |context, object| {
                 match object {
-                    Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Str(_) => {
+                    Abs::Nil | Abs::Bool(_) | Abs::Int(_) | Abs::Float(_) | Abs::Str(_) => {
                         not_indexable(context, &object, name, false)
                     }
                     object => assign_field(context, &object, key, value, target)?,
@@ -249,6 +249,11 @@ fn assign_made(context: &mut Context<'_>, table: u32, key: &Abs, value: &Abs, ta
                 Ok(())
             }
             Abs::Object(_) => context.needs_memory("["),
+            Abs::Float(Word::Imm(bits)) if float_of(*bits).is_nan() => {
+                context.certain_error("table index is NaN", None, "use a key that is a number");
+                Ok(())
+            }
+            Abs::Float(_) => context.refuse(LowerErrorKind::TableConstructor, Some("[")),
             _ => context.needs_entries(table, Some(key), "["),
         };
     };

@@ -1,11 +1,12 @@
 //! Comparisons and tests (Lua manual § 3.4.4). Each is followed by the jump that it decides about.
 
 use crate::context::{Context, Result};
+use crate::floats::Comparison;
 use crate::frame::{Frame, Next};
 use crate::opcode::{Instruction, Opcode};
 use crate::state::State;
 use crate::tables::refuse_metamethod;
-use crate::value::{Abs, Object, Word, integral};
+use crate::value::{Abs, Object, Word, float_of, integral};
 use moonhook_ir::CompareOp;
 use moonhook_ir::words::{Cond, Words};
 
@@ -13,6 +14,15 @@ use moonhook_ir::words::{Cond, Words};
 enum Order {
     Less,
     LessOrEqual,
+}
+
+impl Order {
+    fn comparison(self) -> Comparison {
+        match self {
+            Order::Less => Comparison::Less,
+            Order::LessOrEqual => Comparison::LessOrEqual,
+        }
+    }
 }
 
 pub fn execute<'a>(
@@ -125,11 +135,20 @@ pub fn equal(context: &mut Context<'_>, a: &Abs, b: &Abs) -> Result<Abs> {
     match (a, b) {
         (Abs::Nil, Abs::Nil) => Ok(known(true)),
         (Abs::Bool(a), Abs::Bool(b)) | (Abs::Int(a), Abs::Int(b)) => words(context, *a, *b),
-        (Abs::Int(a), Abs::Float(x)) | (Abs::Float(x), Abs::Int(a)) => match integral(*x) {
-            Some(b) => words(context, *a, Word::Imm(b)),
-            None => Ok(known(false)),
-        },
-        (Abs::Float(x), Abs::Float(y)) => Ok(known(x == y)),
+        (Abs::Int(a), Abs::Float(Word::Imm(x))) | (Abs::Float(Word::Imm(x)), Abs::Int(a)) => {
+            match integral(float_of(*x)) {
+                Some(b) => words(context, *a, Word::Imm(b)),
+                None => Ok(known(false)),
+            }
+        }
+        (Abs::Int(a), Abs::Float(x)) | (Abs::Float(x), Abs::Int(a)) => {
+            let cond = context.compare_integer_with_float(Comparison::Equal, *a, *x, false)?;
+            Ok(Abs::Bool(context.condition_word(cond)))
+        }
+        (Abs::Float(x), Abs::Float(y)) => {
+            let cond = context.compare_floats(Comparison::Equal, *x, *y)?;
+            Ok(Abs::Bool(context.condition_word(cond)))
+        }
         (Abs::Str(a), Abs::Str(b)) => {
             let word = context.strings_equal(a, b)?;
             Ok(Abs::Bool(word))
@@ -198,9 +217,9 @@ fn ordered_values(
     let op = if order == Order::Less { CompareOp::SLt } else { CompareOp::SLe };
     let cond = match (a, b) {
         (Abs::Int(a), Abs::Int(b)) => context.compare_apart(op, *a, *b),
-        (Abs::Int(a), Abs::Float(x)) => against_float(context, order, *a, *x, false),
-        (Abs::Float(x), Abs::Int(b)) => against_float(context, order, *b, *x, true),
-        (Abs::Float(x), Abs::Float(y)) => Cond::Known(if order == Order::Less { x < y } else { x <= y }),
+        (Abs::Int(a), Abs::Float(x)) => against_float(context, order, *a, *x, false)?,
+        (Abs::Float(x), Abs::Int(b)) => against_float(context, order, *b, *x, true)?,
+        (Abs::Float(x), Abs::Float(y)) => context.compare_floats(order.comparison(), *x, *y)?,
         (Abs::Str(a), Abs::Str(b)) => {
             let sign = context.strings_compare(a, b)?;
             context.compare_apart(op, sign, 0)
@@ -225,9 +244,22 @@ fn ordered_values(
     Ok(Abs::Bool(word))
 }
 
-/// An integer compared with a constant float: exact, as in `luaV_lessthan` (`LTnum`, `LEnum`). `flipped`: the float is on
-/// the left.
-fn against_float(context: &mut Context<'_>, order: Order, word: Word, x: f64, flipped: bool) -> Cond {
+/// An integer compared with a float: exact, as in `luaV_lessthan` (`LTnum`, `LEnum`). `flipped`: the float is on the left.
+fn against_float(
+    context: &mut Context<'_>,
+    order: Order,
+    word: Word,
+    float: Word,
+    flipped: bool,
+) -> Result<Cond> {
+    match float {
+        Word::Imm(bits) => Ok(against_known(context, order, word, float_of(bits), flipped)),
+        float => context.compare_integer_with_float(order.comparison(), word, float, flipped),
+    }
+}
+
+/// The same of a float that is known now: among integers it is a bound.
+fn against_known(context: &mut Context<'_>, order: Order, word: Word, x: f64, flipped: bool) -> Cond {
     if x.is_nan() {
         return Cond::Known(false);
     }

@@ -2,10 +2,10 @@
 
 use super::arithmetic::{Named, register, wrong_type};
 use crate::context::{Context, Result};
-use crate::error::LowerErrorKind;
 use crate::opcode::Instruction;
 use crate::tables::refuse_metamethod;
-use crate::value::Abs;
+use crate::value::{Abs, Word, float_of};
+use moonhook_library::float_text;
 
 /// `R[A] .. … .. R[A + B - 1]`; right associative, so the last wrong operand is the one complained of.
 pub fn execute(context: &mut Context<'_>, i: Instruction) -> Result<Abs> {
@@ -39,17 +39,13 @@ fn concat_operands(
         }
         match &operand.value {
             Abs::Str(_) | Abs::Int(_) => done.insert(0, operand.value),
-            Abs::Float(x) => {
-                let help = "write the number without fraction and exponent, or quote it".to_string();
-                let text = format!("{x:?}");
-                let what = "concatenation of a float".to_string();
-                return context
-                    .refuse(LowerErrorKind::Float { what, help }, Some(operand.text().unwrap_or(&text)));
-            }
+            Abs::Float(Word::Imm(bits)) => done.insert(0, Abs::text(float_text(float_of(*bits)))),
+            Abs::Float(_) => return context.refuse_float_text(operand.text().unwrap_or("..")),
             _ => {
                 // Both operands of the failing step: the left one is named first, unless it is fine.
                 let left = rest.pop();
-                let fine = |value: &Abs| matches!(value, Abs::Str(_) | Abs::Int(_) | Abs::Union(_));
+                let fine =
+                    |value: &Abs| matches!(value, Abs::Str(_) | Abs::Int(_) | Abs::Float(_) | Abs::Union(_));
                 let right = operand.value.clone();
                 let wrong = match left {
                     Some(left) if done.is_empty() && !fine(&left.value) => left,

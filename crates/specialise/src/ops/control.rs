@@ -5,12 +5,9 @@ use crate::context::{Context, Result};
 use crate::frame::{Frame, Next};
 use crate::names;
 use crate::opcode::{Instruction, Opcode};
-use crate::paths::Arm;
 use crate::state::Slot;
-use crate::strings::parse_integer;
-use crate::value::{Abs, Object, Str, Word};
-use moonhook_ir::words::{Branches, PathState, Words};
-use moonhook_ir::{BinaryOp, CompareOp};
+use crate::value::{Abs, Object};
+use moonhook_ir::words::{Branches, PathState};
 use moonhook_snapshot::TableId;
 
 pub fn execute<'a>(
@@ -25,14 +22,16 @@ pub fn execute<'a>(
             context.state.set(i.a(), Abs::FALSE);
             jump(context, frame, pc + 2)
         }
+        // Behind what is always done, an empty `else` is a jump to the next instruction, which begins no block.
+        Opcode::Jmp if i.sj() == 0 => Ok(Next::Continue),
         Opcode::Jmp => jump(context, frame, (pc as i64 + 1 + i.sj()).max(0) as usize),
         Opcode::Close => {
             close(context, i.a());
             Ok(Next::Continue)
         }
         Opcode::Tbc => to_be_closed(context, i.a()),
-        Opcode::ForPrep => for_prepare(context, frame, i, pc),
-        Opcode::ForLoop => for_loop(context, frame, i, pc),
+        Opcode::ForPrep => super::numeric_for::prepare(context, frame, i, pc),
+        Opcode::ForLoop => super::numeric_for::turn(context, frame, i, pc),
         Opcode::TForPrep => {
             // 5.5: the closing value and the control variable change places.
             let (closing, control) = (context.state.get(i.a() + 3), context.state.get(i.a() + 2));
@@ -84,150 +83,6 @@ fn to_be_closed(context: &mut Context<'_>, register: usize) -> Result<Next> {
             )
         }
     }
-}
-
-/// `OP_FORPREP`: R[A] initial value, R[A + 1] limit, R[A + 2] step become count, step, control variable (`forprep` in
-/// lvm.c; manual § 3.3.5).
-fn for_prepare<'a>(
-    context: &mut Context<'a>,
-    frame: &mut Frame<'a>,
-    i: Instruction,
-    pc: usize,
-) -> Result<Next> {
-    let is_integer = |register: usize| matches!(context.state.get(register), Abs::Int(_));
-    // Where the loop is none over integers, the limit is looked at first.
-    let is_float_loop = [i.a(), i.a() + 2].into_iter().any(|register| !is_integer(register));
-    if is_float_loop && !matches!(context.state.get(i.a() + 1), Abs::Float(_)) {
-        let both = for_number(context, i.a() + 1, "limit")?.is_some()
-            && for_number(context, i.a() + 2, "step")?.is_some();
-        if !both {
-            return Ok(Next::Done);
-        }
-    }
-    let Some(init) = for_number(context, i.a(), "initial value")? else { return Ok(Next::Done) };
-    let Some(step) = for_number(context, i.a() + 2, "step")? else { return Ok(Next::Done) };
-    let zero = context.compare(CompareOp::Eq, step, 0);
-    context.check(zero, || crate::events::Message::new("'for' step is zero"));
-    if !context.state.alive() {
-        return Ok(Next::Done);
-    }
-    clip_limit(context, i.a() + 1, step);
-    let Some(limit) = for_number(context, i.a() + 1, "limit")? else { return Ok(Next::Done) };
-    let up = context.compare(CompareOp::SGt, step, 0);
-    let (ascending, descending) = context.split(up);
-    let mut skipped = Vec::new();
-    let mut arms = Vec::new();
-    for (state, up) in [(ascending, true), (descending, false)] {
-        if !state.alive() {
-            continue;
-        }
-        context.state = state;
-        let none = context.compare(if up { CompareOp::SGt } else { CompareOp::SLt }, init, limit);
-        let (none, some) = context.split(none);
-        skipped.push(none);
-        context.state = some;
-        let count = iterations(context, init, limit, step, up);
-        let state = context.take_state();
-        arms.push(Arm { state, values: vec![Abs::Int(count)] });
-    }
-    let count = context.join(arms)?;
-    if let Some([count]) = count.as_deref() {
-        context.state.set(i.a(), count.clone());
-        context.state.set(i.a() + 1, Abs::Int(step));
-        context.state.set(i.a() + 2, Abs::Int(init));
-        let state = context.take_state();
-        context.enter_block(frame, pc + 1, state);
-    }
-    skipped.into_iter().for_each(|state| context.enter_block(frame, pc + i.bx() + 2, state));
-    Ok(Next::Done)
-}
-
-/// How often the loop runs after the first time.
-fn iterations(context: &mut Context<'_>, init: Word, limit: Word, step: Word, up: bool) -> Word {
-    if up {
-        let distance = context.sub(limit, init);
-        return if step == Word::Imm(1) { distance } else { context.binary(BinaryOp::UDiv, distance, step) };
-    }
-    let distance = context.sub(init, limit);
-    if step == Word::Imm(-1) {
-        return distance;
-    }
-    let size = context.sub(0, step);
-    context.binary(BinaryOp::UDiv, distance, size)
-}
-
-/// A float limit becomes the last integer before it (`forlimit` in lvm.c), so that `for i = 1, math.huge` works.
-fn clip_limit(context: &mut Context<'_>, register: usize, step: Word) {
-    let (Abs::Float(limit), Some(step)) = (context.state.get(register), step.constant()) else { return };
-    let limit = if step > 0 { limit.floor() } else { limit.ceil() };
-    let far = 9_223_372_036_854_775_808.0;
-    let clipped = match step > 0 {
-        true if limit >= far => i64::MAX,
-        false if limit < -far => i64::MIN,
-        _ if (-far..far).contains(&limit) => limit as i64,
-        _ => return,
-    };
-    context.state.set(register, Abs::int(clipped));
-}
-
-/// What to write instead of strings.
-const HELP: &str = "write an integer, or make one with `tonumber`";
-
-fn for_number(context: &mut Context<'_>, register: usize, what: &str) -> Result<Option<Word>> {
-    let value = context.state.get(register);
-    let mut certain = true;
-    let word = context.dispatch(&value, &mut |context, concrete| {
-        certain &= !matches!(value, Abs::Union(_));
-        match concrete {
-            Abs::Int(word) => Ok(vec![Abs::Int(word)]),
-            Abs::Float(_) => {
-                let what = format!("a float as the 'for' {what}");
-                let help = "write it without fraction and exponent".to_string();
-                context.refuse(crate::error::LowerErrorKind::Float { what, help }, Some("for"))
-            }
-            // Numerals are numbers here too (`forlimit` and `forprep` in lvm.c), floats where they are no limit.
-            Abs::Str(Str::Const(text)) if what == "limit" && parse_integer(&text).is_some() => {
-                Ok(vec![Abs::int(parse_integer(&text).unwrap_or_default())])
-            }
-            Abs::Str(Str::Const(text)) if super::arithmetic::is_numeral(&text) => {
-                context.unsupported(format!("a string as the 'for' {what}"), HELP, Some("for"))
-            }
-            Abs::Str(text) if !matches!(text, Str::Const(_)) => {
-                context.unsupported(format!("a string as the 'for' {what}"), HELP, Some("for"))
-            }
-            other => {
-                let type_name = other.message_name();
-                let message = format!("bad 'for' {what} (number expected, got {type_name})");
-                context.type_error(message, certain, Some("for"));
-                Ok(vec![Abs::int(0)])
-            }
-        }
-    })?;
-    Ok(match word.first() {
-        Some(Abs::Int(word)) if context.state.alive() => Some(*word),
-        _ => None,
-    })
-}
-
-fn for_loop<'a>(context: &mut Context<'a>, frame: &mut Frame<'a>, i: Instruction, pc: usize) -> Result<Next> {
-    let (Abs::Int(count), Abs::Int(step), Abs::Int(index)) =
-        (context.state.get(i.a()), context.state.get(i.a() + 1), context.state.get(i.a() + 2))
-    else {
-        return Ok(Next::Done);
-    };
-    let more = context.compare_apart(CompareOp::Ne, count, 0);
-    let (more, done) = context.split(more);
-    context.state = more;
-    if context.state.alive() {
-        let count = context.sub(count, 1);
-        let index = context.add(index, step);
-        context.state.set(i.a(), Abs::Int(count));
-        context.state.set(i.a() + 2, Abs::Int(index));
-        let state = context.take_state();
-        context.enter_block(frame, (pc + 1).saturating_sub(i.bx()), state);
-    }
-    context.enter_block(frame, pc + 1, done);
-    Ok(Next::Done)
 }
 
 /// `R[A + 3], … := R[A](R[A + 1], R[A + 3])`, and the instruction behind it, which goes on or ends the loop: for each path

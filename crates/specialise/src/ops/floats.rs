@@ -1,88 +1,83 @@
-//! Arithmetic with floats that are known when the script is compiled (Lua manual § 3.4.1; `luaO_rawarith` in lobject.c): it is done now,
-//! exactly as Lua does it, so that nothing of it is left for packet time.
+//! What operators give of two numbers of which one is a float, and what `/` and `^` give of any (Lua manual § 3.4.1; `luaO_rawarith` in
+//! lobject.c).
 
 use super::arithmetic::Operator;
-use crate::value::{Abs, Word};
+use crate::context::{Context, Result};
+use crate::error::LowerErrorKind;
+use crate::floats;
+use crate::value::{Abs, Word, float_of};
 
-/// A number that is known now.
-#[derive(Clone, Copy)]
-enum Number {
-    Integer(i64),
-    Float(f64),
+/// An operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    Integer(Word),
+    Float(Word),
 }
 
 impl Number {
-    fn of(value: &Abs) -> Option<Number> {
-        match value {
-            Abs::Int(Word::Imm(integer)) => Some(Number::Integer(*integer)),
-            Abs::Float(float) => Some(Number::Float(*float)),
-            _ => None,
-        }
-    }
-
-    fn float(self) -> f64 {
-        match self {
-            Number::Integer(integer) => integer as f64,
-            Number::Float(float) => float,
-        }
+    pub fn is_float(self) -> bool {
+        matches!(self, Number::Float(_))
     }
 }
 
-/// The result of an operation that gives a float, if both operands are known; `negates`: it is a unary minus of the second one.
-pub fn fold(operator: Operator, negates: bool, a: &Abs, b: &Abs) -> Option<Abs> {
-    let (a, b) = (Number::of(a)?, Number::of(b)?);
-    if let (Number::Integer(_), Number::Integer(_)) = (a, b)
-        && !matches!(operator, Operator::Div | Operator::Pow)
-    {
-        return None;
-    }
-    let (x, y) = (a.float(), b.float());
+/// Whether the operator gives a float of these.
+pub fn gives_float(operator: Operator, a: Number, b: Number) -> bool {
+    matches!(operator, Operator::Div | Operator::Pow)
+        || !operator.is_bitwise() && (a.is_float() || b.is_float())
+}
+
+/// Gives `a` operator `b`; `negates`: it is a unary minus of `b`.
+///
+/// # Errors
+/// A refusal of `^`, but for squares and for what is known now; `Internal` for a bitwise operator.
+pub fn compute(
+    context: &mut Context<'_>,
+    (operator, negates): (Operator, bool),
+    a: Number,
+    b: Number,
+) -> Result<Abs> {
+    let y = float(context, b)?;
     if negates {
-        return Some(Abs::Float(-y));
+        return Ok(Abs::Float(context.negative_float(y)));
     }
-    Some(Abs::Float(match operator {
-        Operator::Add => x + y,
-        Operator::Sub => x - y,
-        Operator::Mul => x * y,
-        Operator::Div => x / y,
-        Operator::Pow if y == 2.0 => x * x,
-        Operator::Pow => x.powf(y),
-        Operator::IDiv => (x / y).floor(),
-        Operator::Mod => modulo(x, y),
-        Operator::BAnd | Operator::BOr | Operator::BXor | Operator::Shl | Operator::Shr => return None,
-    }))
-}
-
-/// `luai_nummod`: the sign is that of the divisor.
-fn modulo(x: f64, y: f64) -> f64 {
-    let rest = x % y;
-    if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_are_those_of_lua() {
-        use Operator::*;
-        for (operator, x, y, expected) in [
-            (Mod, 5.5, 2.0, 1.5),
-            (Mod, -5.5, 2.0, 0.5),
-            (Mod, 5.5, -2.0, -0.5),
-            (Mod, -5.5, -2.0, -1.5),
-            (Mod, 5.0, f64::INFINITY, 5.0),
-            (Mod, -5.0, f64::INFINITY, f64::INFINITY),
-            (IDiv, -5.5, 2.0, -3.0),
-            (IDiv, 1.0, 0.0, f64::INFINITY),
-            (Pow, 2.0, 10.0, 1024.0),
-            (Pow, 2.0, 0.5, std::f64::consts::SQRT_2),
-        ] {
-            let result = fold(operator, false, &Abs::Float(x), &Abs::Float(y));
-            assert_eq!(result, Some(Abs::Float(expected)), "{x} {operator:?} {y}");
+    let x = float(context, a)?;
+    let routine = match operator {
+        Operator::Add => &floats::ADD,
+        Operator::Sub => &floats::SUBTRACT,
+        Operator::Mul => &floats::MULTIPLY,
+        Operator::Div => &floats::DIVIDE,
+        Operator::Mod => &floats::MODULO,
+        Operator::IDiv => {
+            let quotient = context.compute(&floats::DIVIDE, &[x, y])?;
+            return context.rounded_float(quotient, false).map(Abs::Float);
         }
-        assert_eq!(fold(Div, false, &Abs::int(10), &Abs::int(4)), Some(Abs::Float(2.5)));
-        assert_eq!(fold(Add, false, &Abs::int(10), &Abs::int(4)), None);
-        assert_eq!(fold(Sub, true, &Abs::int(0), &Abs::Float(0.5)), Some(Abs::Float(-0.5)));
+        Operator::Pow => return power(context, x, y),
+        Operator::BAnd | Operator::BOr | Operator::BXor | Operator::Shl | Operator::Shr => {
+            return context.internal_fault(format!("{operator:?} has no float"));
+        }
+    };
+    context.compute(routine, &[x, y]).map(Abs::Float)
+}
+
+/// The operand as a float.
+fn float(context: &mut Context<'_>, number: Number) -> Result<Word> {
+    match number {
+        Number::Integer(word) => context.float_of_integer(word),
+        Number::Float(word) => Ok(word),
+    }
+}
+
+/// `luai_numpow`: squares are products.
+fn power(context: &mut Context<'_>, x: Word, y: Word) -> Result<Abs> {
+    match (x, y) {
+        (_, Word::Imm(exponent)) if float_of(exponent) == 2.0 => {
+            context.compute(&floats::MULTIPLY, &[x, x]).map(Abs::Float)
+        }
+        (Word::Imm(x), Word::Imm(y)) => Ok(Abs::float(float_of(x).powf(float_of(y)))),
+        _ => {
+            let what = "a power that is no square".to_string();
+            let help = "multiply, or write `1 << n` for a power of two".to_string();
+            context.refuse(LowerErrorKind::Float { what, help }, Some("^"))
+        }
     }
 }

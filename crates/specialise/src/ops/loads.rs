@@ -18,7 +18,7 @@ pub fn execute<'a>(
     let value = match opcode {
         Opcode::Move => context.state.get(i.b()),
         Opcode::LoadI => Abs::int(i.sbx()),
-        Opcode::LoadF => Abs::Float(i.sbx() as f64),
+        Opcode::LoadF => Abs::float(i.sbx() as f64),
         Opcode::LoadK => frame.constant(context.snapshot, i.bx()),
         Opcode::LoadKX => {
             let extra = frame.prototype.code.get(pc + 1).copied().unwrap_or(0);

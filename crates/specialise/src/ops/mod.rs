@@ -7,9 +7,10 @@ mod calls;
 pub mod comparison;
 mod concat;
 mod control;
-mod floats;
+pub mod floats;
 mod integers;
 mod loads;
+mod numeric_for;
 
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;

@@ -8,7 +8,7 @@ use crate::paths::Arm;
 use crate::shared::additions::Additions;
 use crate::shared::virtual_tables::is_key_record;
 use crate::state::{Facts, Zero};
-use crate::value::{Abs, Identity, Str, Word};
+use crate::value::{Abs, Identity, Str, Word, integral};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{CompareOp, Size};
@@ -18,6 +18,9 @@ use moonhook_snapshot::TableId;
 impl Context<'_> {
     /// `table[key]`, with one arm for each way of finding something or nothing.
     pub fn read_shared(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
+        if let Abs::Float(x @ Word::Value(_)) = key {
+            return self.read_float_key(*x, &mut |context, key| context.read_shared(table, key));
+        }
         let key = &plain_key(key);
         if self.shared_map(table)?.is_none() {
             return self.read_untyped(table, key);
@@ -39,6 +42,7 @@ impl Context<'_> {
     /// can tell what.
     fn read_untyped(&mut self, table: TableId, key: &Abs) -> Result<Vec<Arm>> {
         if self.snapshot.table(table).declaration.is_some()
+            && !matches!(key, Abs::Float(_))
             && self.known.shared.know(self.snapshot, table).key.is_empty()
         {
             let seen = self.seen(table, key)?;
@@ -138,7 +142,7 @@ impl Facts {
 /// The key with floats of integral value as integers (manual § 2.1).
 pub(super) fn plain_key(key: &Abs) -> Abs {
     match key {
-        Abs::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Abs::int(*x as i64),
+        Abs::Float(_) => key.known_float().and_then(integral).map_or_else(|| key.clone(), Abs::int),
         key => key.clone(),
     }
 }

@@ -16,11 +16,11 @@ pub(super) fn help(snapshot: &Snapshot, id: TableId, key: &Seen, value: &Seen) -
         return NESTED.to_string();
     }
     let declared = snapshot.table(id).declaration.clone().unwrap_or_default();
-    let sizes = [(&declared.key, key), (&declared.value, value)]
-        .map(|(declared, seen)| declared.clone().or_else(|| seen.ty().ok()));
+    let sizes = [(&declared.key, key.key_ty()), (&declared.value, value.ty())]
+        .map(|(declared, seen)| declared.clone().or_else(|| seen.ok()));
     let [key_size, value_size] = sizes.map(|ty| ty.map_or(0, |ty| ty.size()));
     match () {
-        () if key.is_mixed() => {
+        () if key.has_several_sorts() => {
             "use keys of one type, for example `tostring(key)` for all, or a table for each type".to_string()
         }
         () if value.mixed_kinds().is_some() => {
@@ -96,7 +96,11 @@ fn wanted(declared: Option<Type>, seen: &Seen, longest: usize) -> Option<Type> {
         (Type::Text { capacity }, _) => {
             Type::Text { capacity: capacity.max(u16::try_from(longest).unwrap_or(capacity)) }
         }
-        (declared @ (Type::Boolean | Type::Integer | Type::Mac), Ok(seen)) if declared != seen => seen,
+        (declared @ (Type::Boolean | Type::Integer | Type::Float | Type::Mac), Ok(seen))
+            if declared != seen =>
+        {
+            seen
+        }
         (Type::Ipv4, Ok(seen)) if seen != Type::Ipv4 => seen,
         (Type::Address, Ok(seen)) if !matches!(seen, Type::Ipv4 | Type::Address) => seen,
         (declared, _) => declared,

@@ -22,6 +22,7 @@ use crate::value::{Abs, Identity, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Address, Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Size, helper};
+use moonhook_schema::mixed::{STRING, WORD};
 use moonhook_schema::{Schema, Type};
 use moonhook_snapshot::{Snapshot, TableId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +35,7 @@ impl Context<'_> {
         }
         let word = match arms {
             [Arm { values, .. }] if ty.size() == 8 => match values.as_slice() {
-                [Abs::Int(Word::Value(value))] => Some(*value),
+                [Abs::Int(Word::Value(value)) | Abs::Float(Word::Value(value))] => Some(*value),
                 _ => None,
             },
             _ => None,
@@ -78,7 +79,8 @@ impl Context<'_> {
 
     /// Whether whole records that are assigned get versions.
     fn has_versions(&mut self, table: TableId, schema: &Schema) -> bool {
-        self.is_copied(table) || self.around.copies_records() && matches!(schema.value, Type::Record(_))
+        self.is_copied(table)
+            || self.around.copies_records() && matches!(schema.value, Type::Record(_) | Type::Mixed(_))
     }
 
     /// Looks an entry up and copies it, until the copy is good; paths with the entry's address, and with 0 where there is none.
@@ -122,6 +124,10 @@ impl Context<'_> {
             match field(schema, path) {
                 Some((disp, Type::Text { capacity })) => {
                     texts.insert(disp, usize::from(*capacity));
+                }
+                Some((disp, Type::Mixed(mixed))) => {
+                    words.extend([disp, disp + WORD as i16]);
+                    texts.extend(mixed.text.map(|capacity| (disp + STRING as i16, usize::from(capacity))));
                 }
                 Some((disp, ty)) => words.extend((disp..disp + ty.size() as i16).step_by(8)),
                 None => {}
@@ -276,7 +282,7 @@ impl Facts {
     pub(super) fn is_whole_copied(&self, additions: &Additions, at: Address, ty: &Type) -> bool {
         let word = |disp: i16| self.copied_at(additions, at.plus(disp)).is_some();
         match ty {
-            Type::Text { .. } | Type::Record(_) => word(0),
+            Type::Text { .. } | Type::Mixed(_) | Type::Record(_) => word(0),
             ty => (0..ty.size() as i16).step_by(8).all(word),
         }
     }

@@ -141,7 +141,8 @@ impl Context<'_> {
                 "copy what is needed into a table with named fields, or have a table for each of its keys";
             return self.refuse_shared(table, "keeping a table whose keys come from the packet in", help);
         }
-        let what = format!("keeping a {} in", value.message_name());
+        let name = if matches!(value, Abs::Float(_)) { "float" } else { value.message_name() };
+        let what = format!("keeping a {name} in");
         self.refuse_shared(table, &what, "keep integers, strings, booleans, and new tables of them")
     }
 

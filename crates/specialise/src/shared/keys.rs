@@ -64,9 +64,9 @@ impl Context<'_> {
     /// Writes a value at a place.
     pub(super) fn put(&mut self, at: Address, ty: &Type, value: &Abs, unfit: &mut Unfit) -> Result<()> {
         match (ty, value) {
-            (Type::Boolean, Abs::Bool(word)) | (Type::Integer, Abs::Int(word)) => {
-                put_word(self, at, 0, *word)
-            }
+            (Type::Boolean, Abs::Bool(word))
+            | (Type::Integer, Abs::Int(word))
+            | (Type::Float, Abs::Float(word)) => put_word(self, at, 0, *word),
             (Type::Ipv4, Abs::Str(Str::Ipv4(word))) | (Type::Mac, Abs::Str(Str::Mac(word))) => {
                 put_word(self, at, 0, *word);
             }
@@ -85,6 +85,7 @@ impl Context<'_> {
             (Type::Record(fields), Abs::Object(Object::Made(made))) => {
                 self.put_record(at, fields, *made, unfit)?;
             }
+            (Type::Mixed(mixed), value) => self.put_mixed(at, *mixed, value, unfit)?,
             (Type::Text { capacity }, Abs::Str(text)) => self.put_text(at, *capacity, text, unfit)?,
             (
                 Type::Ipv4 | Type::Address | Type::Mac | Type::Prefix4 | Type::Prefix6,
@@ -102,7 +103,7 @@ impl Context<'_> {
     }
 
     /// The current state leaves: a value of another type.
-    fn wrong(&mut self, ty: &Type, got: &'static str, unfit: &mut Unfit) {
+    pub(super) fn wrong(&mut self, ty: &Type, got: &'static str, unfit: &mut Unfit) {
         if self.state.alive() {
             unfit.wrong.push((self.take_state(), ty.to_string(), got));
         }
@@ -231,6 +232,7 @@ pub(super) fn is_address(value: &Abs) -> bool {
 pub(super) fn has_text(ty: &Type) -> bool {
     match ty {
         Type::Text { .. } => true,
+        Type::Mixed(mixed) => mixed.text.is_some(),
         Type::Record(fields) => fields.iter().any(|field| has_text(&field.ty)),
         _ => false,
     }

@@ -98,8 +98,10 @@ impl SharedTables {
 
     /// Whether a table of load time can become a map: what is in it fits, and nothing but the script has it.
     pub fn takes(snapshot: &Snapshot, table: TableId) -> bool {
-        let fits = |seen: &Seen| seen.is_empty() || seen.ty().is_ok();
-        initial(snapshot, snapshot.table(table)).is_ok_and(|known| fits(&known.key) && fits(&known.value))
+        let key_fits = |seen: &Seen| seen.is_empty() || seen.key_ty().is_ok();
+        let value_fits = |seen: &Seen| seen.is_empty() || seen.ty().is_ok();
+        let known = initial(snapshot, snapshot.table(table));
+        known.is_ok_and(|known| key_fits(&known.key) && value_fits(&known.value))
     }
 
     /// Provides what keys and values of a table are likely to be, where nothing else tells.
@@ -112,6 +114,8 @@ impl SharedTables {
         if known.value.is_empty() || known.value.has_no_fields() {
             known.value.add(value);
         }
+        // The walk for expanded code may have ended before it met the others.
+        known.value.add_other_sorts(value);
     }
 
     /// Handlers go from one key of the table to the next.
@@ -152,7 +156,7 @@ pub(super) fn initial(snapshot: &Snapshot, table: &Table) -> std::result::Result
     }
     let mut known = Known::default();
     for (key, value) in entries(table) {
-        known.key.add(&Seen::of_value(snapshot, &key)?);
+        known.key.add(&Seen::of_key(snapshot, &key)?);
         known.value.add(&Seen::of_value(snapshot, value)?);
     }
     Ok(known)

@@ -28,6 +28,7 @@ pub(super) fn datum(snapshot: &Snapshot, value: &Value) -> Datum {
     match value {
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Integer(value) => Datum::Integer(*value),
+        Value::Float(value) => Datum::Float(value.to_bits()),
         Value::String(text) => Datum::Text(text.to_vec()),
         Value::Table(table) => {
             let mut fields: Vec<(String, Datum)> = entries(snapshot.table(*table))

@@ -4,7 +4,7 @@
 //! constant name is met, or a key or value of a new kind, specialisation starts again, and the next attempt knows. Their bytes in the map are those
 //! of the crate `moonhook_schema`; what load time has left in a table ([`loaded`]) is in the map first. [`access`] reads and
 //! writes entries, [`lookups`] finds them, [`adding`] makes `t[k] = t[k] + n` atomic ([`first`] what is assigned instead of a sum), [`copies`] keeps what is
-//! read of an entry together ([`packet_copies`] for general code), [`keys`], [`values`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`traversal`] looks through a table's keys, for
+//! read of an entry together ([`packet_copies`] for general code), [`keys`], [`values`], [`mixed`] and [`texts`] convert, [`records`] are values with fields, [`places`] those of lists. [`traversal`] looks through a table's keys, for
 //! [`traversal`], and [`border`] is `#`.
 
 mod access;
@@ -28,6 +28,7 @@ pub(crate) mod known;
 mod loaded;
 mod lookups;
 pub(crate) mod map_calls;
+mod mixed;
 mod noticing;
 mod packet_copies;
 mod places;
@@ -238,10 +239,15 @@ impl Output {
 
 /// What is declared, and for the rest what was seen; else what is wrong with it.
 fn schema(known: &Known, declaration: Declaration) -> std::result::Result<Schema, String> {
-    let seen = |what: &str, seen: &Seen| seen.ty().map_err(|words| format!("its {what} are {words}"));
     Ok(Schema {
-        key: declaration.key.map_or_else(|| seen("keys", &known.key), Ok)?,
-        value: declaration.value.map_or_else(|| seen("values", &known.value), Ok)?,
+        key: match declaration.key {
+            Some(key) => key,
+            None => known.key.key_ty().map_err(|words| format!("its keys are {words}"))?,
+        },
+        value: match declaration.value {
+            Some(value) => value,
+            None => known.value.ty().map_err(|words| format!("its values are {words}"))?,
+        },
         capacity: declaration.capacity.unwrap_or(CAPACITY),
         when_full: declaration.when_full,
         lifetime: declaration.lifetime,

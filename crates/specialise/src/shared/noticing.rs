@@ -17,6 +17,7 @@ impl Context<'_> {
             Abs::Nil => Seen::default(),
             Abs::Bool(_) => Seen::kind(SeenType::Boolean),
             Abs::Int(_) => Seen::kind(SeenType::Integer),
+            Abs::Float(_) => Seen::kind(SeenType::Float),
             Abs::Str(Str::Const(text)) => Seen::constant(text),
             Abs::Str(Str::Slice { .. } | Str::Cased { .. }) => Seen::kind(SeenType::Text),
             Abs::Str(Str::Ipv4(_)) => Seen::kind(SeenType::Ipv4),
@@ -35,7 +36,7 @@ impl Context<'_> {
                 seen
             }
             Abs::Object(Object::Made(made)) => self.seen_of_made(table, *made, room)?,
-            Abs::Float(_) | Abs::Object(_) | Abs::Entry { .. } | Abs::Structure { .. } => {
+            Abs::Object(_) | Abs::Entry { .. } | Abs::Structure { .. } => {
                 return self.refuse_kept(table, value);
             }
         })

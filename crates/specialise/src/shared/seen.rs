@@ -4,7 +4,7 @@
 
 use crate::region::MAX_VALUE;
 use crate::value::{Abs, Object};
-use moonhook_schema::{Field, MAX_DEPTH, MAX_FIELDS, Type};
+use moonhook_schema::{Field, MAX_DEPTH, MAX_FIELDS, Mixed, Type};
 use moonhook_snapshot::{Snapshot, TableId, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,7 @@ const TEXT: u16 = 64;
 pub enum SeenType {
     Boolean,
     Integer,
+    Float,
     Ipv4,
     Ipv6,
     Mac,
@@ -43,6 +44,8 @@ pub enum Misfit {
     Deep,
     /// A table with more fields, those of the tables in it included, than a value has room for.
     Large,
+    /// A key that is a float.
+    FloatKey,
     /// The metatable of the table that is to be a map.
     Metatable,
 }
@@ -89,6 +92,7 @@ impl Misfit {
     pub fn what(self) -> &'static str {
         match self {
             Misfit::Metatable => "metatable",
+            Misfit::FloatKey => "float as a key",
             Misfit::Deep => "table with more than 16 tables within one another",
             Misfit::Large => "table with more than 512 fields",
             Misfit::Type(name) => name,
@@ -138,11 +142,20 @@ impl Seen {
         self.fields.as_ref()?.get(name)
     }
 
+    /// As keys: those that are floats must have integral values, for they are integers then (Lua manual § 2.1).
+    #[must_use]
+    pub fn as_keys(mut self) -> Seen {
+        if self.kinds.remove(&SeenType::Float) {
+            self.kinds.insert(SeenType::Integer);
+        }
+        self
+    }
+
     /// Makes texts of addresses.
     pub fn take_addresses_for_texts(&mut self) {
-        use SeenType::{Boolean, Integer, Text, Unknown};
+        use SeenType::{Boolean, Float, Integer, Text, Unknown};
         let others = self.kinds.len();
-        self.kinds.retain(|kind| matches!(kind, Boolean | Integer | Text | Unknown));
+        self.kinds.retain(|kind| matches!(kind, Boolean | Integer | Float | Text | Unknown));
         if self.kinds.len() < others {
             self.kinds.insert(Text);
         }
@@ -191,7 +204,24 @@ impl Seen {
         new
     }
 
-    /// Whether it, or a field of it, is of several types.
+    /// Adds the sorts of plain values that others were seen to be, and this one, which is plain too, was not; in fields of both, too.
+    pub fn add_other_sorts(&mut self, others: &Seen) {
+        if let (Some(fields), Some(more)) = (&mut self.fields, &others.fields) {
+            let common = fields.iter_mut().filter_map(|(name, field)| Some((field, more.get(name)?)));
+            common.for_each(|(field, more)| field.add_other_sorts(more));
+        } else if self.fields.is_none() && others.fields.is_none() && !self.is_empty() {
+            let [own, more] = [self.sorts(), others.sorts()];
+            let kinds = [SeenType::Boolean, SeenType::Integer, SeenType::Float, SeenType::Text];
+            let new =
+                kinds.into_iter().zip(own.into_iter().zip(more)).filter(|(_, (own, more))| *more && !own);
+            self.kinds.extend(new.map(|(kind, _)| kind));
+            if more[3] && !own[3] {
+                self.longest = others.longest;
+            }
+        }
+    }
+
+    /// Whether it, or a field of it, is of types that cannot be together: tables and others.
     pub fn is_mixed(&self) -> bool {
         let fields = self.fields.iter().flat_map(BTreeMap::values);
         self.mixed_kinds().is_some() || fields.into_iter().any(Seen::is_mixed)
@@ -200,7 +230,12 @@ impl Seen {
     /// In words for a person, where there are several: "integers and strings".
     pub fn mixed_kinds(&self) -> Option<String> {
         let sorts = self.sorts();
-        (sorts.iter().filter(|sort| **sort).count() > 1).then(|| self.words(sorts))
+        (self.has_several_sorts() && self.fields.is_some()).then(|| self.words(sorts))
+    }
+
+    /// Whether there is more than one sort of values.
+    pub fn has_several_sorts(&self) -> bool {
+        self.sorts().iter().filter(|sort| **sort).count() > 1
     }
 
     /// A table, this one or one in it, has more than a record can have.
@@ -238,44 +273,72 @@ impl Seen {
     pub fn ty(&self) -> Result<Type, String> {
         use SeenType::*;
         let any = |kinds: &[SeenType]| kinds.iter().any(|kind| self.kinds.contains(kind));
-        let sorts = self.sorts();
-        if sorts.iter().filter(|sort| **sort).count() != 1 {
-            return Err(self.words(sorts));
+        if self.mixed_kinds().is_some() || self.sorts() == [false; 5] {
+            return Err(self.words(self.sorts()));
         }
         if let Some(fields) = &self.fields {
             return record(fields);
+        }
+        if self.has_several_sorts() {
+            return self.mixed().map(Type::Mixed);
         }
         let address = any(&[Ipv4, Ipv6, Ipv4Text, Ipv6Text]);
         let mac = any(&[Mac, MacText]);
         Ok(match () {
             () if any(&[Boolean]) => Type::Boolean,
             () if any(&[Integer]) => Type::Integer,
-            () if any(&[Text]) || address && mac => {
-                let capacity = self.longest.max(usize::from(TEXT)).next_multiple_of(4);
-                Type::Text { capacity: u16::try_from(capacity).map_err(|_| "very long strings".to_string())? }
-            }
+            () if any(&[Float]) => Type::Float,
+            () if any(&[Text]) || address && mac => Type::Text { capacity: self.text_capacity()? },
             () if mac => Type::Mac,
             () if any(&[Ipv6, Ipv6Text]) => Type::Address,
             () => Type::Ipv4,
         })
     }
 
-    /// Whether there are booleans, integers, strings, tables.
-    fn sorts(&self) -> [bool; 4] {
+    fn text_capacity(&self) -> Result<u16, String> {
+        let capacity = self.longest.max(usize::from(TEXT)).next_multiple_of(4);
+        u16::try_from(capacity).map_err(|_| "very long strings".to_string())
+    }
+
+    /// Several plain types.
+    fn mixed(&self) -> Result<Mixed, String> {
+        let [boolean, integer, float, has_text, _] = self.sorts();
+        let text = if has_text { Some(self.text_capacity()?) } else { None };
+        Ok(Mixed { boolean, integer, float, text })
+    }
+
+    /// The type of keys, which are of one sort; `Err` as of [`Seen::ty`].
+    pub fn key_ty(&self) -> Result<Type, String> {
+        match self.has_several_sorts() {
+            true => Err(self.words(self.sorts())),
+            false => self.ty(),
+        }
+    }
+
+    /// Whether there are booleans, integers, floats, strings, tables.
+    fn sorts(&self) -> [bool; 5] {
         use SeenType::*;
         let any = |kinds: &[SeenType]| kinds.iter().any(|kind| self.kinds.contains(kind));
         let text = any(&[Text, Ipv4, Ipv6, Mac, Ipv4Text, Ipv6Text, MacText]);
-        [any(&[Boolean]), any(&[Integer]), text, self.fields.is_some()]
+        [any(&[Boolean]), any(&[Integer]), any(&[Float]), text, self.fields.is_some()]
     }
 
-    fn words(&self, sorts: [bool; 4]) -> String {
-        let names = ["booleans", "integers", "strings", "tables"];
+    fn words(&self, sorts: [bool; 5]) -> String {
+        let names = ["booleans", "integers", "floats", "strings", "tables"];
         let words: Vec<&str> =
             names.iter().zip(sorts).filter(|(_, sort)| *sort).map(|(name, _)| *name).collect();
         match words.split_last() {
             None => "unknown".to_string(),
             Some((last, [])) => last.to_string(),
             Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        }
+    }
+
+    /// What a key of load time is; `Err` where it has no place in a map. Floats of integral value are integers there.
+    pub fn of_key(snapshot: &Snapshot, key: &Value) -> Result<Seen, Misfit> {
+        match key {
+            Value::Float(_) => Err(Misfit::FloatKey),
+            key => Seen::of_value(snapshot, key),
         }
     }
 
@@ -290,7 +353,7 @@ impl Seen {
             Value::Integer(_) => Seen::kind(SeenType::Integer),
             Value::String(text) => Seen::constant(text),
             Value::Table(table) => Seen::of_record(snapshot, *table, room)?,
-            Value::Float(_) => return Err(Misfit::Type("float")),
+            Value::Float(_) => Seen::kind(SeenType::Float),
             other => return Err(Misfit::Type(other.type_name())),
         })
     }
@@ -300,6 +363,7 @@ impl Seen {
         match value {
             Abs::Bool(_) => Seen::kind(SeenType::Boolean),
             Abs::Int(_) => Seen::kind(SeenType::Integer),
+            Abs::Float(_) => Seen::kind(SeenType::Float),
             Abs::Str(_) | Abs::Object(Object::Text(_)) => Seen::kind(SeenType::Text),
             Abs::Union(union) => {
                 let mut seen = Seen::default();
@@ -384,10 +448,13 @@ mod tests {
             (vec![kind(SeenType::Ipv4), text("localhost")], "string:64"),
             (vec![text(&"x".repeat(65))], "string:68"),
             (vec![record(kind(SeenType::Integer))], "{n = \"int\"}"),
-            (vec![kind(SeenType::Integer), text("x")], "!integers and strings"),
+            (vec![kind(SeenType::Float)], "float"),
+            (vec![kind(SeenType::Integer), kind(SeenType::Float)], "int|float"),
+            (vec![kind(SeenType::Integer), text("x")], "int|string:64"),
+            (vec![kind(SeenType::Boolean), record(text("x"))], "!booleans and tables"),
             (
-                vec![record(kind(SeenType::Integer)), record(text("x"))],
-                "!tables whose field `n` is integers and strings",
+                vec![record(kind(SeenType::Integer)), record(record(text("x")))],
+                "!tables whose field `n` is integers and tables",
             ),
             (vec![], "!unknown"),
         ] {

@@ -184,7 +184,15 @@ impl Context<'_> {
         let mut done = Vec::new();
         for (state, key) in self.alternatives(key)? {
             self.state = state;
-            self.put_start_of(table, keys, &plain_key(&key))?;
+            if let Abs::Float(x @ Word::Value(_)) = key {
+                let [(integral, integer), (broken, _)] = self.split_integral(x)?;
+                self.state = broken;
+                self.fail(invalid_key());
+                self.state = integral;
+                self.put_start_of(table, keys, &integer)?;
+            } else {
+                self.put_start_of(table, keys, &plain_key(&key))?;
+            }
             done.push(self.take_state());
         }
         self.enter(done)

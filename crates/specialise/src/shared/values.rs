@@ -42,6 +42,7 @@ impl Context<'_> {
                 Abs::Bool(self.and(word, 1))
             }
             Type::Integer => Abs::Int(word(self, 0)),
+            Type::Float => Abs::Float(word(self, 0)),
             Type::Ipv4 => Abs::Str(Str::Ipv4(word(self, 0))),
             Type::Mac => Abs::Str(Str::Mac(word(self, 0))),
             Type::Address => {
@@ -57,6 +58,7 @@ impl Context<'_> {
                 Some(text @ Abs::Str(_)) => text,
                 _ => Abs::Str(self.text_at(at, usize::from(*capacity))?),
             },
+            Type::Mixed(mixed) => return self.mixed_arms(at, *mixed),
             // Prefixes are keys only.
             Type::Prefix4 | Type::Prefix6 | Type::Record(_) => Abs::Nil,
         };

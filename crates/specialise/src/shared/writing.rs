@@ -5,6 +5,7 @@ use super::access::plain_key;
 use super::assigned::Assigned;
 use super::keys::{Unfit, has_text, is_address};
 use super::map_calls::{ANY, EEXIST, NOEXIST, lookup, update};
+use super::mixed::is_put_whole;
 use crate::context::{Context, Result};
 use crate::events::Message;
 use crate::shared::known::SharedTables;
@@ -19,6 +20,9 @@ use moonhook_snapshot::TableId;
 impl Context<'_> {
     /// `table[key] = value`.
     pub fn write_shared(&mut self, table: TableId, key: &Abs, value: &Abs) -> Result<()> {
+        if let Abs::Float(x @ Word::Value(_)) = key {
+            return self.write_float_key(table, *x, value);
+        }
         let key = &plain_key(key);
         if let Abs::Union(_) = key {
             // All types that it may have, before each is taken by itself.
@@ -50,6 +54,19 @@ impl Context<'_> {
             }
             value => self.write_value(table, key, value),
         }
+    }
+
+    /// Assigns under a key that is a float at packet time: under the integer that it equals (Lua manual § 2.1), or else an error.
+    fn write_float_key(&mut self, table: TableId, key: Word, value: &Abs) -> Result<()> {
+        let [(integral, integer), (broken, _)] = self.split_integral(key)?;
+        self.state = integral;
+        self.write_shared(table, &integer, value)?;
+        let done = self.take_state();
+        self.state = broken;
+        let expected = self.shared_map(table)?.map_or(Type::Integer, |(_, schema)| schema.key.clone());
+        let wrong = vec![(self.take_state(), expected.to_string(), "number")];
+        self.fail_unfit(table, "key", Unfit { wrong, ..Unfit::default() })?;
+        self.enter(vec![done])
     }
 
     /// Assigns an entry that the handler holds: only to itself (`t[k] = t[k] or …`).
@@ -84,10 +101,14 @@ impl Context<'_> {
         let value_seen = self.seen(table, value)?;
         self.check_declared(table, &value_seen)?;
         self.note(table, &key_seen, &value_seen)?;
-        let address_value = |schema: &Schema| schema.value == Type::Address && is_address(value);
         let known = self.shared_map(table)?;
-        if matches!(value, Abs::Union(_)) && !known.as_ref().is_some_and(|(_, schema)| address_value(schema))
-        {
+        let is_whole = |schema: &Schema| match value {
+            Abs::Union(union) => {
+                schema.value == Type::Address && is_address(value) || is_put_whole(&schema.value, union)
+            }
+            _ => true,
+        };
+        if matches!(value, Abs::Union(_)) && !known.as_ref().is_some_and(|(_, schema)| is_whole(schema)) {
             return self.each(value, &mut |context, value| context.write_shared(table, key, &value));
         }
         let Some((map, schema)) = known else {

@@ -27,7 +27,10 @@ impl Context<'_> {
         };
         Ok(match key {
             Abs::Bool(word) => plain(self, BOOLEAN, *word),
-            Abs::Float(x) => plain(self, INTEGER, Word::Imm(integral(*x).unwrap_or(0))),
+            Abs::Float(_) => {
+                let integer = key.known_float().and_then(integral).unwrap_or(0);
+                plain(self, INTEGER, Word::Imm(integer))
+            }
             Abs::Str(Str::Const(text)) if text.len() <= SHORT as usize => {
                 let mut bytes = [0; 8];
                 bytes[..text.len()].copy_from_slice(text);

@@ -84,7 +84,7 @@ impl KeyType {
         match key {
             Abs::Bool(_) => Some(KeyType::Boolean),
             Abs::Int(_) => Some(KeyType::Integer),
-            Abs::Float(x) => integral(*x).map(|_| KeyType::Integer),
+            Abs::Float(_) => key.known_float().and_then(integral).map(|_| KeyType::Integer),
             Abs::Str(_) => Some(KeyType::Text),
             _ => None,
         }

@@ -18,6 +18,9 @@ impl Context<'_> {
         if let Abs::Union(_) = key {
             return self.arms_of_each(key, &mut |context, key| context.read_stored(table, key));
         }
+        if let Abs::Float(x @ Word::Value(_)) = key {
+            return self.read_float_key(*x, &mut |context, key| context.read_stored(table, key));
+        }
         let values = self.known.stored.holds(table).map(|holds| holds.values.clone()).unwrap_or_default();
         let held =
             |kind: KeyType| self.known.stored.holds(table).is_some_and(|holds| holds.keys.contains(&kind));
@@ -73,7 +76,7 @@ impl Context<'_> {
                 let text = self.copied(text.clone())?;
                 Some(Abs::Str(text))
             }
-            Abs::Float(_) | Abs::Entry { .. } | Abs::Structure { .. } | Abs::Union(_) => None,
+            Abs::Entry { .. } | Abs::Structure { .. } | Abs::Union(_) => None,
             Abs::Object(object) => is_kept_object(object).then(|| value.clone()),
             value => Some(value.clone()),
         })

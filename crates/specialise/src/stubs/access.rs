@@ -43,6 +43,15 @@ impl Stubs<'_> {
         })
     }
 
+    /// `(ctx, L, object, place) -> 0 | FAIL`: the same for one name, without asking for it: stores the field of an object, by the payload of its
+    /// value. `None` where that takes more, or no object has such a field.
+    pub fn access_to(&mut self, name: &[u8]) -> Result<Option<FunctionId>> {
+        if self.program.0.is_trace() || self.host.notes().is_used() {
+            return Ok(None);
+        }
+        self.field(name)
+    }
+
     /// The same in a program at a tracepoint.
     fn traced_access<'n>(&mut self, names: impl IntoIterator<Item = &'n [u8]>) -> Result<FunctionId> {
         let (missing, length) = (self.missing_traced_field()?, self.traced_length()?);

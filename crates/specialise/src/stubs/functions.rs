@@ -13,7 +13,7 @@ use moonhook_ir::words::PathState;
 use moonhook_library::Library;
 use moonhook_library::own::data::{ENCAP_PARTS, FIX_CHECKSUMS, HANDLED, OF_OBJECTS, ROUTE};
 use moonhook_library::own::dns::{ANSWER_PARTS, HEADER, RECORD_PARTS};
-use moonhook_library::own::{DATA, HTTP, bpf, eclat, globals};
+use moonhook_library::own::{DATA, HTTP, bpf, copies, eclat, globals};
 use moonhook_packet::protocols::inner;
 
 impl Stubs<'_> {
@@ -65,7 +65,9 @@ const ABOUT_PACKETS: [&str; 3] = [bpf::CALL.name, eclat::CALL.name, eclat::LOAD.
 /// What errors call the objects that have a method, and these.
 fn owners(method: &str) -> Option<(&'static str, Vec<(i64, Object)>)> {
     let of_objects = method != HANDLED && OF_OBJECTS.iter().any(|function| function.name == method);
-    let owner = match ENCAP_PARTS.contains(&method) || ANSWER_PARTS.contains(&method) || of_objects {
+    let of_copies = [copies::MAKE, copies::DEVICE].contains(&method);
+    let of_packets = ENCAP_PARTS.contains(&method) || ANSWER_PARTS.contains(&method);
+    let owner = match of_packets || of_objects || of_copies {
         true => DATA.name,
         false if RECORD_PARTS.contains(&method) => HEADER,
         false => find_library(method, &[&DATA, &HTTP])?,

@@ -70,7 +70,7 @@ impl Context<'_> {
             // `TAG_TRUE` follows.
             Abs::Bool(word) => (self.add(*word, TAG_FALSE), Word::Imm(0)),
             Abs::Int(word) => (Word::Imm(TAG_INT), *word),
-            Abs::Float(float) => (Word::Imm(TAG_FLOAT), Word::Imm(float.to_bits() as i64)),
+            Abs::Float(word) => (Word::Imm(TAG_FLOAT), *word),
             Abs::Str(text) => (Word::Imm(TAG_STRING), self.payload_of_text(text)?),
             Abs::Object(Object::Builtin(name)) => {
                 let value = self.stub.as_mut().map(|stub| stub.host.builtin(name));

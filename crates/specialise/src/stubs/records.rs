@@ -16,7 +16,8 @@ use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{ArgumentKind, CompareOp, EventKind, FunctionId, Piece, Size};
 use moonhook_library::own::flow::FUNCTION_FAILED;
 use moonhook_runtime::layout::{
-    L_ERROR, L_TRACE, T_COUNT, TAG_FALSE, TAG_INT, TAG_NIL, TAG_STRING, TAG_TABLE, TAG_TRUE, VALUE_SIZE,
+    L_ERROR, L_TRACE, T_COUNT, TAG_FALSE, TAG_FLOAT, TAG_INT, TAG_NIL, TAG_STRING, TAG_TABLE, TAG_TRUE,
+    VALUE_SIZE,
 };
 
 /// Where the message of an error ends in its record at the latest, and the calls of the traceback.
@@ -136,7 +137,7 @@ fn put_value(
     let address = context.add(base, offset);
     let tag = arena::load(context, address);
     let mut arms = Vec::new();
-    for known in [TAG_NIL, TAG_FALSE, TAG_TRUE, TAG_INT, TAG_STRING, TAG_TABLE] {
+    for known in [TAG_NIL, TAG_FALSE, TAG_TRUE, TAG_INT, TAG_FLOAT, TAG_STRING, TAG_TABLE] {
         let is = context.compare(CompareOp::Eq, tag, known);
         let (is, other) = context.split(is);
         context.state = is;
@@ -149,6 +150,7 @@ fn put_value(
                 let payload = arena::load(context, payload);
                 Abs::Str(text_of_payload(context, payload))
             }
+            TAG_FLOAT => Abs::Float(arena::load(context, payload)),
             _ => Abs::Int(arena::load(context, payload)),
         };
         let after = match (known, &value) {

@@ -106,6 +106,10 @@ impl Surroundings for InStub {
         context.stub.as_ref()?.placed(name)
     }
 
+    fn routine(&self, context: &mut Context<'_>, name: &str) -> Result<FunctionId> {
+        Ok(context.stub.as_mut().map_or(FunctionId(0), |stub| stub.host.routine(name)))
+    }
+
     fn is_metered(&self) -> bool {
         false
     }

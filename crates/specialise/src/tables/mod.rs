@@ -11,10 +11,11 @@ mod words;
 use self::keys::string_lookup;
 use crate::context::{Context, Result};
 use crate::error::LowerErrorKind;
+use crate::floats::Comparison;
 use crate::literals;
 use crate::paths::{Arm, Form};
 use crate::shared::can_be_map;
-use crate::value::{Abs, Closure, Object, Str, Word, integral};
+use crate::value::{Abs, Closure, Object, Str, Word, float_of, integral};
 use moonhook_ir as ir;
 use moonhook_ir::words::{Branches, Words};
 use moonhook_ir::{BinaryOp, CompareOp, Op, Size};
@@ -106,10 +107,11 @@ pub fn lookup_arms(context: &mut Context<'_>, table: TableId, key: &Abs) -> Resu
                 Arm { state: otherwise, values: vec![Abs::of_load_time(context.snapshot, &no)] },
             ])
         }
-        Abs::Float(key) => {
-            let key = integral(*key).map_or(Value::Float(*key), Value::Integer);
-            found(context, table, &key)
+        Abs::Float(Word::Imm(bits)) => {
+            let key = float_of(*bits);
+            found(context, table, &integral(key).map_or(Value::Float(key), Value::Integer))
         }
+        Abs::Float(x) => float_lookup(context, table, *x),
         Abs::Object(object) => {
             let key = object_key(context, table, object)?.unwrap_or(Value::Nil);
             found(context, table, &key)
@@ -231,6 +233,31 @@ fn integer_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<V
     arms.extend(numbers::look_up(context, key, entries.collect())?);
     let state = context.take_state();
     arms.push(Arm { state, values: vec![Abs::Nil] });
+    Ok(arms)
+}
+
+/// A float as the integer that it equals (manual § 2.1), or compared with keys that equal none.
+fn float_lookup(context: &mut Context<'_>, id: TableId, key: Word) -> Result<Vec<Arm>> {
+    let fractions: Vec<(f64, Value)> = {
+        let entries = &context.snapshot.table(id).entries;
+        let fraction = |(key, value): &(Value, Value)| match key {
+            Value::Float(key) => Some((*key, value.clone())),
+            _ => None,
+        };
+        entries.iter().filter_map(fraction).collect()
+    };
+    let mut arms = Vec::new();
+    for (fraction, value) in fractions {
+        let bits = Word::Imm(fraction.to_bits() as i64);
+        let same = context.compare_floats(Comparison::Equal, key, bits)?;
+        let (same, other) = context.split(same);
+        context.state = same;
+        let value = Abs::of_load_time(context.snapshot, &value);
+        arms.push(Arm { state: context.take_state(), values: vec![value] });
+        context.state = other;
+    }
+    let rest = context.read_float_key(key, &mut |context, key| lookup_arms(context, id, key))?;
+    arms.extend(rest);
     Ok(arms)
 }
 

@@ -272,6 +272,7 @@ impl Objects {
             Variant::Nil => ir::VariableContent::Nil,
             Variant::Bool => ir::VariableContent::Boolean,
             Variant::Int => ir::VariableContent::Integer,
+            Variant::Float => ir::VariableContent::Float,
             Variant::Ipv4 => ir::VariableContent::Ipv4,
             Variant::Mac => ir::VariableContent::Mac,
             Variant::Object(id) => match self.get(id) {
@@ -331,6 +332,7 @@ fn type_name(variant: Variant) -> &'static str {
         Variant::Nil => "nil",
         Variant::Bool => "boolean",
         Variant::Int => ir::Variable::INTEGER,
+        Variant::Float => "float",
         Variant::Slice(_) | Variant::Cased(..) => "string",
         Variant::Ipv4 => "IPv4 address",
         Variant::Ipv6 => "IPv6 address",

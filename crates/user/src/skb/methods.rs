@@ -1,10 +1,8 @@
 //! What an `skb` can do. Messages number arguments as Lua does for methods: the object is not counted (`luaL_argerror`).
 
-use super::{Bytes, Sent, Skb, metadata};
+use super::{Bytes, Sent, Skb, checksums, metadata};
 use crate::object;
-use crate::protocol::checksums;
 use mlua::{AnyUserData, Lua, MetaMethod, MultiValue, Table, UserDataFields, UserDataRefMut, Value};
-use moonhook_hook::QUEUE;
 use moonhook_load::{raising, userdata_name};
 
 type Results = Result<MultiValue, String>;
@@ -151,7 +149,7 @@ fn resize(lua: &Lua, skb: &AnyUserData, arguments: &[Value]) -> Results {
 fn checksum(_: &Lua, skb: &AnyUserData, _: &[Value]) -> Results {
     let (mut packet, _) = known(skb, "checksum")?;
     if let Some(bytes) = packet.bytes.as_mut() {
-        checksums::fix(&QUEUE, bytes.packet_mut());
+        checksums::fix(bytes.packet_mut());
     }
     Ok(MultiValue::new())
 }
@@ -192,13 +190,16 @@ fn interface(_: &Lua, skb: &AnyUserData, _: &[Value]) -> Results {
     one(packet.interface.map_or(Value::Nil, |index| Value::Integer(i64::from(index))))
 }
 
-/// `skb:forward()`: sends what it is now, from the link's header on, by its interface.
+/// `skb:forward()`: sends what it is now, from the link's header on, by its interface. Only handlers can: what is sent leaves before their verdict.
 fn forward(skb: &AnyUserData, sent: &Sent) -> Results {
     let (packet, _) = known(skb, "forward")?;
     let interface = packet.interface.ok_or("calling 'forward' on bad self (skb has no device)")?;
     let frame = packet.bytes.as_ref().and_then(Bytes::frame);
     let frame = frame.ok_or("calling 'forward' on bad self (MAC header not set)")?;
-    sent.borrow_mut().push((interface, frame.to_vec()));
+    match sent.borrow_mut().as_mut() {
+        Some(sent) => sent.push((interface, frame.to_vec())),
+        None => return Err("calling 'forward' on bad self (no handler is at work)".to_string()),
+    }
     Ok(MultiValue::new())
 }
 

@@ -269,6 +269,7 @@ fn nested(value: &Value, room: usize) -> Option<Datum> {
     Some(match value {
         Value::Boolean(value) => Datum::Boolean(*value),
         Value::Integer(value) => Datum::Integer(*value),
+        Value::Number(value) => Datum::Float(value.to_bits()).as_key(),
         Value::String(text) => Datum::Text(text.as_bytes().to_vec()),
         Value::Table(record) => {
             let room = room.checked_sub(1)?;

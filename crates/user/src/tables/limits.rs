@@ -58,6 +58,7 @@ impl Limits {
     pub fn check(&self, key: &Value, value: &Value) -> Result<(), String> {
         for (what, value, ty) in [("key", key, &self.key), ("value", value, &self.value)] {
             let Some(ty) = ty else { continue };
+            let value = &if what == "key" { plain_key(value) } else { value.clone() };
             fits(ty, value).map_err(|problem| match problem {
                 Problem::TooLong => format!("{what} too long for table '{}'", self.name),
                 Problem::Type { expected, got } => {
@@ -96,12 +97,23 @@ enum Problem {
 fn fits(ty: &Type, value: &Value) -> Result<(), Problem> {
     let fits = match (ty, value) {
         (Type::Integer, Value::Integer(_)) | (Type::Boolean, Value::Boolean(_)) => true,
-        (Type::Integer, Value::Number(number)) => number.fract() == 0.0,
+        (Type::Float, Value::Number(_)) => true,
         (Type::Text { capacity }, Value::String(text)) => {
             if text.as_bytes().len() > usize::from(*capacity) {
                 return Err(Problem::TooLong);
             }
             true
+        }
+        (Type::Mixed(mixed), value) => {
+            let fitting = mixed.types().map(|(_, ty)| fits(&ty, value));
+            let best = fitting.reduce(|best, next| match (best, next) {
+                (Err(Problem::Type { .. }), next) => next,
+                (best, _) => best,
+            });
+            match best {
+                Some(Err(Problem::TooLong)) => return Err(Problem::TooLong),
+                best => best.is_some_and(|best| best.is_ok()),
+            }
         }
         (Type::Record(fields), Value::Table(record)) => {
             for field in fields {
@@ -116,11 +128,20 @@ fn fits(ty: &Type, value: &Value) -> Result<(), Problem> {
             }
             true
         }
-        (Type::Boolean | Type::Integer | Type::Text { .. } | Type::Record(_), _) => false,
+        (Type::Boolean | Type::Integer | Type::Float | Type::Text { .. } | Type::Record(_), _) => false,
         (address, Value::String(text)) => is_address(address, &text.as_bytes()),
         _ => false,
     };
     if fits { Ok(()) } else { Err(Problem::Type { expected: ty.to_string(), got: type_name(value) }) }
+}
+
+/// The key under which Lua keeps it: a float of integral value is an integer (Lua manual § 2.1).
+fn plain_key(key: &Value) -> Value {
+    const FAR: f64 = 9_223_372_036_854_775_808.0;
+    match key {
+        Value::Number(x) if x.fract() == 0.0 && (-FAR..FAR).contains(x) => Value::Integer(*x as i64),
+        key => key.clone(),
+    }
 }
 
 /// Whether a text is that of an address or prefix.

@@ -35,11 +35,15 @@ impl Interpreter<'_, '_> {
         }
     }
 
-    /// The counter of turns left stands in the first register, step and variable in the next ones.
+    /// The counter of turns left stands in the first register, step and variable in the next ones; or a float, where the loop is one over
+    /// floats.
     fn for_loop(&mut self) {
-        let at = self.register(A);
-        let at = self.code.arena(at);
+        let address = self.register(A);
+        let at = self.code.arena(address);
         let (done, _) = self.code.new_block(0);
+        let (floats, _) = self.code.cold_block(0);
+        let tag = self.code.load(at, 0);
+        self.code.leave_if(CompareOp::Ne, tag, TAG_INT as i32, floats, &[]);
         let count = self.code.load(at, 8);
         self.code.leave_if(CompareOp::Eq, count, 0, done, &[]);
         let count = self.code.add(count, -1);
@@ -48,6 +52,12 @@ impl Interpreter<'_, '_> {
         let variable = self.code.binary(BinaryOp::Add, variable, step);
         self.code.store(at, 32, TAG_INT as i32);
         self.code.store(at, 40, variable);
+        self.spend();
+        self.go_to(crate::compact::record::THEN);
+        self.code.block = floats;
+        let function = self.general.routine("for_next_float");
+        let goes_on = self.code.call(function, &[address]);
+        self.code.leave_if(CompareOp::Eq, goes_on, 0, done, &[]);
         self.spend();
         self.go_to(crate::compact::record::THEN);
         self.code.block = done;

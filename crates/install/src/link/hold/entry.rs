@@ -1,9 +1,10 @@
 //! A program in an array, where programs that go on with it find it.
 
 use crate::pin::{failed, pin, unpin};
-use crate::{InstallError, sys};
+use crate::{InstallError, instructions, sys};
+use libbpf_sys::{BPF_MAP_TYPE_PROG_ARRAY, BPF_PROG_TYPE_SOCKET_FILTER};
 use nix::errno::Errno;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -24,6 +25,22 @@ pub(in crate::link) struct Entry {
 impl Entry {
     pub(in crate::link) fn new(array: OwnedFd, pinned: Option<PathBuf>) -> Entry {
         Entry { array, pinned }
+    }
+
+    /// An empty one for programs that look at what sockets and rules are given.
+    pub(in crate::link) fn of_filter() -> Result<Entry, Errno> {
+        Ok(Entry::new(sys::map_create(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0)?, None))
+    }
+
+    /// A program that goes on with the one that is there, and gives 0 where there is none.
+    pub(in crate::link) fn first(&self) -> Result<OwnedFd, Errno> {
+        let code = instructions::going_on(self.array.as_raw_fd());
+        sys::program_load(BPF_PROG_TYPE_SOCKET_FILTER, 0, c"moonhook_first", &code)
+    }
+
+    /// Where what goes on with it is pinned from now on.
+    pub(in crate::link) fn pinned_at(self, path: PathBuf) -> Entry {
+        Entry { pinned: Some(path), ..self }
     }
 
     /// Puts a program there, whatever is.

@@ -1,23 +1,28 @@
 //! A raw socket with a program that says what it keeps (packet(7)).
 
-use crate::instructions::returning;
-use crate::sys;
-use libbpf_sys::BPF_PROG_TYPE_SOCKET_FILTER;
+use super::entry::Entry;
 use nix::errno::Errno;
 use nix::libc;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+/// The kernel counts the whole of a filter as memory of its socket, which may have `net.core.optmem_max` bytes, 128 KiB, for the one that goes
+/// and the one that comes together (`__sk_attach_prog`, net/core/filter.c). So the socket's own is always the same small program, which goes
+/// on with the one in the entry.
 #[derive(Debug)]
-pub(in crate::link) struct Socket(OwnedFd);
+pub(in crate::link) struct Socket {
+    socket: OwnedFd,
+    entry: Entry,
+}
 
 impl Socket {
-    /// One that gets nothing: it is for no protocol.
+    /// One that gets nothing: it is for no protocol, and there is no program yet.
     pub(in crate::link) fn open() -> Result<Socket, Errno> {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: takes no pointers.
         let socket = Errno::result(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
         // SAFETY: a descriptor that the kernel has just made, and nobody else has.
-        let socket = Socket(unsafe { OwnedFd::from_raw_fd(socket) });
+        let socket = Socket { socket: unsafe { OwnedFd::from_raw_fd(socket) }, entry: Entry::of_filter()? };
+        socket.set(libc::SOL_SOCKET, libc::SO_ATTACH_BPF, socket.entry.first()?.as_raw_fd())?;
         socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, 1)?;
         socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         // A burst should fit in. Whoever may not have as much as that has what the system allows.
@@ -28,8 +33,9 @@ impl Socket {
     fn set(&self, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> Result<(), Errno> {
         let size = size_of::<libc::c_int>() as libc::socklen_t;
         // SAFETY: the value is as long as is said.
-        let result =
-            unsafe { libc::setsockopt(self.0.as_raw_fd(), level, option, (&raw const value).cast(), size) };
+        let result = unsafe {
+            libc::setsockopt(self.socket.as_raw_fd(), level, option, (&raw const value).cast(), size)
+        };
         Errno::result(result).map(drop)
     }
 
@@ -43,23 +49,21 @@ impl Socket {
         };
         let size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         // SAFETY: the address is as long as is said.
-        let result = unsafe { libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), size) };
+        let result = unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), size) };
         Errno::result(result).map(drop)
     }
 
     pub(in crate::link) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.socket.as_fd()
     }
 
     pub(in crate::link) fn replace(&self, program: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_BPF, program.as_raw_fd())
+        self.entry.put(program)
     }
 
-    /// Nothing comes in any more, while what has come in can be read: another filter keeps nothing.
+    /// Nothing comes in any more, while what has come in can be read.
     pub(in crate::link) fn detach(&self) -> Result<(), Errno> {
-        let keep_nothing =
-            sys::program_load(BPF_PROG_TYPE_SOCKET_FILTER, 0, c"moonhook_none", &returning(0))?;
-        self.replace(keep_nothing.as_fd())
+        self.entry.detach()
     }
 
     /// The socket of an interface that is gone is bound to none (`packet_notifier`, net/packet/af_packet.c).
@@ -69,7 +73,7 @@ impl Socket {
         let mut size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         // SAFETY: the address is writable and as long as is said.
         let result =
-            unsafe { libc::getsockname(self.0.as_raw_fd(), (&raw mut address).cast(), &raw mut size) };
+            unsafe { libc::getsockname(self.socket.as_raw_fd(), (&raw mut address).cast(), &raw mut size) };
         result == 0 && address.sll_ifindex > 0
     }
 }

@@ -1,4 +1,4 @@
-//! Which functions a handler can reach.
+//! Which functions a handler can reach, and tables.
 
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::{CellId, ClosureId, PrototypeId, Snapshot, TableId, Value};
@@ -20,6 +20,11 @@ impl Reached {
         }
     }
 
+    /// Which variable of load time that one is, if it is one.
+    pub fn cell(&self, upvalue: usize) -> Option<CellId> {
+        self.cells.get(upvalue).copied().flatten()
+    }
+
     /// Whether it is that function.
     pub fn is(&self, snapshot: &Snapshot, function: &Value) -> bool {
         let Value::Closure(closure) = function else { return false };
@@ -35,7 +40,7 @@ impl Reached {
 
     /// The same of the one with that number, where it is one of load time.
     pub fn variable<'s>(&self, snapshot: &'s Snapshot, upvalue: usize) -> Option<&'s Value> {
-        Some(&snapshot.cell(self.cells.get(upvalue).copied().flatten()?).value)
+        Some(&snapshot.cell(self.cell(upvalue)?).value)
     }
 
     /// Whether one of its variables is the table of netfilter's verdicts, or a table with that, or the function reaches it by name.
@@ -59,6 +64,14 @@ fn is_verdicts(snapshot: &Snapshot, table: TableId) -> bool {
     is(b"DROP", 0) && is(b"ACCEPT", 1) && is(b"QUEUE", 3)
 }
 
+/// What a handler can reach.
+pub struct Reach {
+    /// The handler first, in the order in which they are found.
+    pub functions: Vec<Reached>,
+    /// Of load time, but for those of the library.
+    pub tables: BTreeSet<TableId>,
+}
+
 /// What is known while the functions are looked for.
 struct Search<'s> {
     snapshot: &'s Snapshot,
@@ -71,8 +84,8 @@ struct Search<'s> {
     is_computed: bool,
 }
 
-/// The functions that a handler can reach, itself first, in the order in which they are found.
-pub fn reached(snapshot: &Snapshot, handler: ClosureId) -> Vec<Reached> {
+/// What a handler can reach.
+pub fn reached(snapshot: &Snapshot, handler: ClosureId) -> Reach {
     let mut search = Search {
         snapshot,
         functions: Vec::new(),
@@ -91,7 +104,7 @@ pub fn reached(snapshot: &Snapshot, handler: ClosureId) -> Vec<Reached> {
         }
         search.contents();
         if (search.functions.len(), search.tables.len()) == before {
-            return search.functions;
+            return Reach { functions: search.functions, tables: search.tables };
         }
     }
 }

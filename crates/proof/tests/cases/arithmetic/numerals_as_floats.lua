@@ -1,6 +1,5 @@
 -- Functions that compute with floats take every numeral for a float, and what rounds gives an integer where there is one.
 -- frames: udp tcp
--- general: floats cannot be computed at packet time
 local xdp = require "xdp"
 xdp.attach(function(pkt)
   local n = #pkt

@@ -69,9 +69,25 @@ impl Context<'_> {
         let payload = self.add(address, 8);
         let payload = arena::load(self, payload);
         let mut given = Given { tag, fits: Vec::new(), nil, others: Vec::new(), too_long: Vec::new() };
+        self.given_as(&mut given, payload, ty)?;
+        Ok(given)
+    }
+
+    /// Of a value that is not nil.
+    fn given_as(&mut self, given: &mut Given, payload: Word, ty: &Type) -> Result<()> {
         match ty {
+            Type::Mixed(mixed) => {
+                let others = std::mem::take(&mut given.others);
+                for (_, ty) in mixed.types() {
+                    self.given_as(given, payload, &ty)?;
+                    let rest = std::mem::take(&mut given.others);
+                    self.enter(rest)?;
+                }
+                given.others = others;
+                given.others.push(self.take_state());
+            }
             Type::Boolean => {
-                let flag = self.sub(tag, TAG_FALSE);
+                let flag = self.sub(given.tag, TAG_FALSE);
                 let other = self.compare(CompareOp::UGt, flag, 1);
                 self.leave_if(other, &mut given.others);
                 let flag = self.and(flag, 1);
@@ -81,13 +97,17 @@ impl Context<'_> {
                 given.only(self, TAG_INT);
                 given.fit(self, Abs::Int(payload));
             }
+            Type::Float => {
+                given.only(self, TAG_FLOAT);
+                given.fit(self, Abs::Float(payload));
+            }
             _ if !matches!(ty, Type::Record(_)) => {
                 given.only(self, TAG_STRING);
-                self.given_text(&mut given, payload, ty)?;
+                self.given_text(given, payload, ty)?;
             }
             _ => given.others.push(self.take_state()),
         }
-        Ok(given)
+        Ok(())
     }
 
     /// Of a text.

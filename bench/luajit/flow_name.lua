@@ -1,3 +1,0 @@
--- bench/scripts/flow_name.lua, as it is.
-local folder = debug.getinfo(1, "S").source:match("^@(.*)/")
-return dofile(folder .. "/script.lua")(folder .. "/../scripts/flow_name.lua")

@@ -1,0 +1,11 @@
+-- Takes a remainder, a hundred times.
+local xdp = require "xdp"
+local action = require "linux.xdp"
+
+xdp.attach(function(pkt)
+  local sum, by = 0, pkt:getuint8(37)
+  for i = 1, 101 do
+    sum = sum + (i * 2 + by) % 256 + i % (by + 1) * 2
+  end
+  return (sum - pkt:getuint8(37)) % 2 == 0 and action.DROP or action.PASS
+end)

@@ -1,0 +1,12 @@
+-- Makes a table with fields, a hundred times.
+local xdp = require "xdp"
+local action = require "linux.xdp"
+
+xdp.attach(function(pkt)
+  local sum, by = 0, pkt:getuint8(37)
+  for i = 1, 101 do
+    local point = { x = i, y = by }
+    sum = sum + point.y
+  end
+  return (sum - pkt:getuint8(37)) % 2 == 0 and action.DROP or action.PASS
+end)
