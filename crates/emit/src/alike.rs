@@ -36,6 +36,7 @@ pub fn make(module: &Module, blocks: &mut Vec<CodeBlock>) {
     for block in (0..all).filter(|block| met[*block]) {
         let missing =
             |from: usize| SCRATCH & !needed[block] & !(zeros[from] | by_branch(&blocks[from].end, block));
+        // The way into the loop, too: what it leaves there would be with all that is behind.
         let ways: Vec<(usize, Registers)> = loops.before(block).map(|from| (from, missing(from))).collect();
         if ways.iter().all(|(from, _)| matches!(blocks[*from].end, End::Branch { .. })) {
             // As many blocks between would be more code than it saves the verifier.
@@ -43,7 +44,7 @@ pub fn make(module: &Module, blocks: &mut Vec<CodeBlock>) {
             blocks[block].words.splice(0..0, words);
             continue;
         }
-        for (from, missing) in ways.into_iter().filter(|(from, missing)| inside[*from] && *missing != 0) {
+        for (from, missing) in ways.into_iter().filter(|(_, missing)| *missing != 0) {
             set_to_zero(blocks, from, block, missing);
         }
     }

@@ -7,9 +7,9 @@
 //! gets longer, and recursion cannot arise. The frame is as large as the largest of the parts' frames; [`frame`] estimates them,
 //! and chains whose frames grow beyond what is known to be harmless are not made.
 
-mod calls;
+pub(crate) mod calls;
 mod dispatch;
-mod frame;
+pub(crate) mod frame;
 
 use calls::Calls;
 use moonhook_ir::*;

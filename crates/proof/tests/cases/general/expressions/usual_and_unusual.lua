@@ -46,7 +46,7 @@ xdp.attach(function(pkt)
   -- Places within strings, and beyond.
   local text = "hello"
   for _, i in ipairs { 1, 5, 6, 0, -1, -5, -6, math.maxinteger, math.mininteger, 2.0 } do
-    print(i, text:byte(i), (text:sub(i)), (text:sub(1, i)), (text:sub(i, i)), (text:sub(i, 3)))
+    print(i | 0, text:byte(i), (text:sub(i)), (text:sub(1, i)), (text:sub(i, i)), (text:sub(i, 3)))
   end
   print(pcall(string.byte, text, 1.5), pcall(function() return text:sub("x") end), text:sub("2", 3), text:len(), #text, ("").byte(""))
   -- Elements.
@@ -68,7 +68,7 @@ xdp.attach(function(pkt)
   for _, a in ipairs { 7, -7, 0, math.mininteger, math.maxinteger } do
     for _, b in ipairs { 3, -3, 1, 64, -1, 63, math.mininteger } do print(a % b, a // b, a << b, a >> b, a == b, a % 8, a // 3, a % 10) end
   end
-  print(pcall(function() return n % 0 end), pcall(function() return n // (n - n) end), 7 % 2.5, "7" % 4, 1 << "2")
+  print(pcall(function() return n % 0 end), pcall(function() return n // (n - n) end), 7 % 2.5 == 2, "7" % 4, 1 << "2")
   -- Equality.
   local nan = 0 / 0
   print(nan == nan, 1 == 1.0, key == "x", key == "y", key == "xx", "" == key:sub(2), key:rep(9) == "xxxxxxxxx", key:rep(9) == "xxxxxxxxy", nil == false)
