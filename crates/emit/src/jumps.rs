@@ -26,9 +26,15 @@ impl Jump {
         }
     }
 
-    /// Slots it takes. A far conditional jump skips a jump over a `gotol`: `jcc +1; ja +1; gotol`.
+    /// Slots it takes. A far conditional jump is one over a `gotol`, on the opposite condition; where there is none, it skips a jump over it:
+    /// `jcc +1; ja +1; gotol`.
     fn len(self, far: bool) -> usize {
-        if far && !matches!(self, Jump::Always { .. }) { 3 } else { 1 }
+        match self {
+            Jump::Always { .. } => 1,
+            _ if !far => 1,
+            Jump::If { op, .. } if op.negated().is_some() => 2,
+            Jump::If { .. } | Jump::MayGoto { .. } => 3,
+        }
     }
 }
 
@@ -172,7 +178,13 @@ fn write_jump(out: &mut Vec<CodeWord>, site: &Site, target: usize, loc: Loc) {
         push(out, conditional(off).unwrap_or_else(|| isa::jump(off)), loc);
         return;
     }
-    if let Some(word) = conditional(1) {
+    let opposite = |op: CompareOp, lhs, rhs| Some(isa::jump_if(op.negated()?, lhs, rhs, 1));
+    if let Jump::If { op, lhs, rhs, .. } = site.jump
+        && let Some(word) = opposite(op, lhs, rhs)
+    {
+        push(out, word, loc);
+        distance -= 1;
+    } else if let Some(word) = conditional(1) {
         push(out, word, loc);
         push(out, isa::jump(1), loc);
         distance -= 2;
@@ -297,15 +309,19 @@ mod tests {
 
     #[test]
     fn jumps_are_long_only_where_they_may_have_to_be() {
-        let conditional = |words| {
-            jumps(&[block(0, branch(CompareOp::Eq, 2, 1)), block(words, End::Jump(2)), block(1, End::Return)])
+        let with = |op, words| {
+            jumps(&[block(0, branch(op, 2, 1)), block(words, End::Jump(2)), block(1, End::Return)])
         };
+        let conditional = |words| with(CompareOp::Eq, words);
         let most = FARTHEST as usize;
         let near = isa::jump_if(CompareOp::Eq, 1, Source::Imm(0), FARTHEST as i16);
         assert_eq!(conditional(most)[0], (0, near));
-        let far = isa::jump_if(CompareOp::Eq, 1, Source::Imm(0), 1);
+        let over = isa::jump_if(CompareOp::Ne, 1, Source::Imm(0), 1);
+        assert_eq!(conditional(most + 1)[..2], [(0, over), (1, isa::jump_far(FARTHEST as i32 + 1))]);
+        // `Test` has no opposite.
+        let far = isa::jump_if(CompareOp::Test, 1, Source::Imm(0), 1);
         let expected = [(0, far), (1, isa::jump(1)), (2, isa::jump_far(FARTHEST as i32 + 1))];
-        assert_eq!(conditional(most + 1)[..3], expected);
+        assert_eq!(with(CompareOp::Test, most)[..3], expected);
         let back = |words| jumps(&[block(words, End::MayGoto { go: 0, stop: 1 }), block(0, End::Return)]);
         assert_eq!(back(most - 2)[1], (most - 1, isa::jump(-(FARTHEST as i16))));
         assert_eq!(back(most - 1)[1], (most, isa::jump_far(-(FARTHEST as i32) - 1)));
