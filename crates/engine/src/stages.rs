@@ -115,9 +115,6 @@ pub fn lower(
     Ok(module)
 }
 
-/// Frames of a library: the kernel has 8 (`MAX_CALL_FRAMES`), of which one is the program's in C.
-const MOST_FRAMES: usize = 7;
-
 /// Runs the passes over IR that [`lower`] has made.
 ///
 /// # Errors
@@ -135,7 +132,6 @@ pub fn rewrite(snapshot: &Snapshot, settings: &Settings, module: &mut Module) ->
         moonhook_passes::without_arena::write_zeros(module);
     }
     if let Some(library) = &snapshot.library {
-        moonhook_passes::shallow::run(module, MOST_FRAMES);
         moonhook_passes::library::run(module, library);
     }
     check_memory(module)

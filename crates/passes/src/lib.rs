@@ -29,7 +29,7 @@ pub mod per_cpu;
 mod proofs;
 mod reach;
 mod rematerialise;
-pub mod shallow;
+mod shallow;
 mod simplify_cfg;
 mod split;
 mod stores;
@@ -74,11 +74,18 @@ const SPLITS: usize = 3;
 /// Rounds per function at most; most functions settle after two or three.
 const ROUNDS: usize = 6;
 
+/// Frames of a library: the kernel has 8 (`MAX_CALL_FRAMES`), of which one is the program's in C.
+const MOST_FRAMES: usize = 7;
+
 /// Optimises every function, drops calls that turn out to be of no use, and combines functions of programs that have too many
 /// ([`combine`]).
 pub fn optimise(module: &mut Module) {
     optimise_each(module, |_| true);
     while let Some(changed) = unused_calls::run(module) {
+        optimise_each(module, |index| changed[index]);
+    }
+    if module.is_library() {
+        let changed = shallow::run(module, MOST_FRAMES);
         optimise_each(module, |index| changed[index]);
     }
     let has_arena = module.arena().is_some();

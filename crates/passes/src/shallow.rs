@@ -8,12 +8,15 @@ use crate::combine::frame;
 use moonhook_ir::*;
 
 /// Shortens chains of calls from entries until they have at most so many frames, as far as that goes: functions that another compiler has made,
-/// and those whose addresses the kernel is told, stay what they are.
-pub fn run(module: &mut Module, most: usize) {
+/// and those whose addresses the kernel is told, stay what they are. Gives which functions have changed.
+pub fn run(module: &mut Module, most: usize) -> Vec<bool> {
+    let mut changed = vec![false; module.functions.len()];
     while let Some((caller, callee)) = too_deep(module, most) {
         let function = module.functions[callee].clone();
         inline(&mut module.functions[caller], FunctionId(callee as u32), &function);
+        changed[caller] = true;
     }
+    changed
 }
 
 /// A function of a chain that is too long, and one that it calls which can come into the place of the calls: of those that are called in one place

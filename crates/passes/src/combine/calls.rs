@@ -32,6 +32,8 @@ pub struct Calls {
     sizes: Vec<usize>,
     /// By function, the bytes of its frame at the place where most are needed, by estimate; 0 as long as they are not known.
     frames: Vec<u32>,
+    /// Frames are rounded as where the kernel compiles programs: a library may be for one that does not.
+    has_jit: bool,
     /// By function, what it is part of: itself, unless it was combined with another.
     whole: Vec<usize>,
 }
@@ -79,6 +81,7 @@ impl Calls {
             upwards,
             sizes,
             frames: vec![0; count],
+            has_jit: !module.is_library(),
             whole: (0..count).collect(),
         })
     }
@@ -102,10 +105,11 @@ impl Calls {
         self.heights[index]
     }
 
-    /// Bytes of a function's frame, by estimate, rounded as the verifier rounds them.
+    /// Bytes of a function's frame, by estimate, rounded as the verifier rounds them (`round_up_stack_depth`, kernel/bpf/verifier.c).
     pub fn frame(&self, index: usize) -> u32 {
         let unshared = 8 * (self.sizes[index] / UNSHARED) as u32;
-        (self.frames[index] + unshared).next_multiple_of(16)
+        let bytes = self.frames[index] + unshared;
+        if self.has_jit { bytes.next_multiple_of(16) } else { bytes.max(1).next_multiple_of(32) }
     }
 
     /// The functions that are part of a program with these entries, which are included, in ascending order; combined ones once.
