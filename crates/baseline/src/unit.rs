@@ -27,7 +27,8 @@ pub struct Unit<'g, 'a> {
     again: Block,
     /// Where the code of functions in this unit begins.
     entries: HashMap<usize, Block>,
-    exhausted: Option<Block>,
+    /// Blocks that many places of the unit have in common, by name.
+    shared: HashMap<&'static str, Block>,
     /// It goes on by itself where only the frame has changed.
     looped: bool,
     /// Where execution can go on, by site.
@@ -47,8 +48,19 @@ impl<'g, 'a> Unit<'g, 'a> {
         let address = code.param(1);
         let state = code.arena(address);
         code.jump(dispatch, &[]);
-        let (entries, exhausted, resumed) = (HashMap::new(), None, Vec::new());
-        Unit { general, code, state, leave, dispatch, enter, again, entries, exhausted, looped, resumed }
+        Unit {
+            general,
+            code,
+            state,
+            leave,
+            dispatch,
+            enter,
+            again,
+            entries: HashMap::new(),
+            shared: HashMap::new(),
+            looped,
+            resumed: Vec::new(),
+        }
     }
 
     /// The block with which a function begins that is to be in this unit.
@@ -101,21 +113,34 @@ impl<'g, 'a> Unit<'g, 'a> {
         number as u32
     }
 
+    /// The block of that name with so many parameters, which `make` fills where the unit has none yet.
+    pub fn shared(
+        &mut self,
+        name: &'static str,
+        params: usize,
+        make: impl FnOnce(&mut Self, &[Value]),
+    ) -> Block {
+        if let Some(block) = self.shared.get(name) {
+            return *block;
+        }
+        let (before, loc) = (self.code.block, self.code.loc);
+        let (block, params) = self.code.new_block(params);
+        self.shared.insert(name, block);
+        self.code.block = block;
+        self.code.loc = ir::Loc::default();
+        make(self, &params);
+        (self.code.block, self.code.loc) = (before, loc);
+        block
+    }
+
     /// A block that ends the function with the error of an exhausted budget.
     pub fn exhausted(&mut self) -> Block {
-        if let Some(block) = self.exhausted {
-            return block;
-        }
-        let before = self.code.block;
-        let (block, _) = self.code.cold_block(0);
-        self.code.block = block;
-        let function = self.general.routine("budget_error");
-        let address = self.code.load(self.state, L_SELF);
-        let status = self.code.call(function, &[address]);
-        self.code.jump(self.leave, &[status]);
-        self.code.block = before;
-        self.exhausted = Some(block);
-        block
+        self.shared("budget_error", 0, |unit, _| {
+            let function = unit.general.routine("budget_error");
+            let address = unit.code.load(unit.state, L_SELF);
+            let status = unit.code.call(function, &[address]);
+            unit.code.jump(unit.leave, &[status]);
+        })
     }
 
     /// Calls a library function with `count` arguments at `base`.

@@ -16,8 +16,9 @@ use std::collections::HashSet;
 /// A set of spill slots by number: a frame of 512 bytes has 64 words.
 type Slots = u64;
 
-/// `first` is the displacement of the first spill slot: slots of the IR, whose addresses may be anywhere, lie above it.
-pub fn clear(blocks: &mut [CodeBlock], first: i16) {
+/// `first` is the displacement of the first spill slot: slots of the IR, whose addresses may be anywhere, lie above it. With `at_entry`, the slots are
+/// clear from the function's entry on: its way into loops is not followed by itself.
+pub fn clear(blocks: &mut [CodeBlock], first: i16, at_entry: bool) {
     let is_header = |block: &CodeBlock| matches!(block.end, End::MayGoto { .. });
     if !blocks.iter().any(is_header) {
         return;
@@ -29,11 +30,13 @@ pub fn clear(blocks: &mut [CodeBlock], first: i16) {
     let loops = Loops::new(blocks);
     let live = live_at_entry(&loops, &usage);
     let written = loops.written(&usage);
+    let mut cleared = 0;
     for header in (0..blocks.len()).filter(|index| is_header(&blocks[*index])).collect::<Vec<_>>() {
         let backs: Vec<usize> = loops.before(header).filter(|block| loops.is_cycle(header, *block)).collect();
         let turn = loops.turn(header);
         let own = turn.iter().fold(0, |own, block| own | usage[*block].written);
         let (all, own) = (written[loops.component[header] as usize] & !live[header], own & !live[header]);
+        cleared |= all;
         if backs.iter().any(|back| blocks[*back].end != End::Jump(header)) {
             // The head may write some of them itself, for what follows.
             clear_at(&mut blocks[header], 0, all, first);
@@ -45,6 +48,9 @@ pub fn clear(blocks: &mut [CodeBlock], first: i16) {
         }
     }
     clear_where_paths_meet(blocks, &loops, &usage, &live, first);
+    if at_entry && loops.before(0).next().is_none() {
+        clear_at(&mut blocks[0], 0, cleared, first);
+    }
 }
 
 /// The combinations of so many meetings of paths are few.
@@ -274,7 +280,7 @@ mod tests {
             block(&[load(-24), store(-16)], End::Jump(1)),
             block(&[store(-32)], End::Return),
         ];
-        clear(&mut blocks, -16);
+        clear(&mut blocks, -16, false);
         let cleared: Vec<Word> = blocks[3].words[2..].iter().map(|word| word.word).collect();
         assert_eq!(cleared, [isa::store(Size::B8, isa::FRAME, -24, Source::Imm(0))]);
         assert_eq!(blocks[0].words.len() + blocks[2].words.len(), 5, "other blocks are as they were");
@@ -292,7 +298,7 @@ mod tests {
             block(&[store(-24)], End::Jump(1)),
             block(&[], End::Return),
         ];
-        clear(&mut blocks, -8);
+        clear(&mut blocks, -8, false);
         let zero = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Imm(0));
         let added = |index: usize| -> Vec<Word> {
             blocks[index].words.iter().skip(1).map(|word| word.word).collect()
@@ -315,7 +321,7 @@ mod tests {
             ),
             block(&[], End::Return),
         ];
-        clear(&mut blocks, -8);
+        clear(&mut blocks, -8, false);
         let zero = |slot| isa::store(Size::B8, isa::FRAME, slot, Source::Imm(0));
         let head: Vec<Word> = blocks[1].words.iter().map(|word| word.word).collect();
         assert_eq!(head, [zero(-16), zero(-8), store(-8)]);
@@ -344,7 +350,7 @@ mod tests {
             }
             blocks.push(block(&[], End::Jump(0)));
             blocks.push(block(&[], End::Return));
-            clear(&mut blocks, -8);
+            clear(&mut blocks, -8, false);
             (0..slots).map(|number| blocks[3 * number + 2].words.len() - 1).collect::<Vec<_>>()
         };
         assert_eq!((cleared(9), cleared(8)), (vec![1; 9], vec![0; 8]));

@@ -216,7 +216,7 @@ fn compile_with(
         words = shared_slots::share(&mut blocks, slots.spill(0));
     }
     let stack = slots.size(words)?;
-    dead_spills::clear(&mut blocks, slots.spill(0));
+    dead_spills::clear(&mut blocks, slots.spill(0), function.alike);
     arguments::set_untaken(module, &mut blocks);
     clobbered::refill(function.params.len(), &mut blocks);
     if function.alike {

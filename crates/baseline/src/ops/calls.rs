@@ -38,15 +38,6 @@ pub fn compile(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) -> u
     next
 }
 
-/// Asks for a call: the arguments of `call_requested`.
-fn request(body: &mut Body<'_, '_, '_>, func: Value, count: Value, want: i64) {
-    let state = body.unit.state;
-    body.code().store(state, L_CALL_FUNC, func);
-    body.code().store(state, L_CALL_COUNT, count);
-    body.code().store(state, L_CALL_DEST, func);
-    body.code().store(state, L_CALL_WANT, want as i32);
-}
-
 fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let want = i.c() as i64 - 1;
     let name = body.known_builtin(i.a());
@@ -112,8 +103,7 @@ fn method_calls(
     other
 }
 
-/// A call of what is no function of the script, by the program's loop: library functions need most of the 8 frames that the
-/// kernel has.
+/// A call of what is no function of the script, by the program's loop.
 pub fn call_dynamic(
     body: &mut Body<'_, '_, '_>,
     func: usize,
@@ -122,10 +112,7 @@ pub fn call_dynamic(
     after: (Block, Vec<Value>),
 ) {
     let address = body.address(func);
-    request(body, address, count, want);
-    let leave = body.unit.leave;
-    let status = body.code().constant(REQUEST);
-    body.code().jump(leave, &[status]);
+    frames::request(body.unit, address, count, want);
     body.enter(after);
     body.forget_from(func);
 }

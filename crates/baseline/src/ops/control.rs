@@ -1,6 +1,7 @@
 //! Jumps, loops, and variables to be closed.
 
 use super::calls::{call_dynamic, close, take_results};
+use super::frames;
 use crate::body::Body;
 use crate::values::copy_value;
 use moonhook_ir::{Block, CompareOp};
@@ -183,11 +184,7 @@ fn generic_call(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let (other, _) = body.code().new_block(0);
     body.code().branch(CompareOp::Eq, tag, TAG_CLOSURE as i32, (closure, &[]), (other, &[]));
     body.code().block = closure;
-    let func = body.address(i.a() + 3);
-    let want = body.code().constant(i.c() as i64);
-    let status = body.routine("call_closure", &[func, count, func, want]);
-    let leave = body.unit.leave;
-    body.code().jump(leave, &[status]);
+    frames::call(body, i.a() + 3, (Some(2), count), i.c() as i64);
     body.code().block = other;
     call_dynamic(body, i.a() + 3, count, i.c() as i64, after);
 }

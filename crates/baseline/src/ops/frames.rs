@@ -2,19 +2,29 @@
 
 use crate::body::Body;
 use crate::known::Known;
+use crate::unit::Unit;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Operand, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value as Snapshot;
 
-/// A function about to be called.
+/// A function about to be called, whose code is in this unit.
 struct Callee {
-    /// Its closure's address.
-    closure: Operand,
-    /// Bytes of its registers, and its first site.
-    stack: Operand,
-    entry: Operand,
-    /// Where its code is, if that is known to be in this unit.
-    block: Option<Block>,
+    /// Bytes of its registers.
+    stack: i32,
+    /// Where its code is.
+    block: Block,
+}
+
+/// What a call is made with, as values.
+struct Call {
+    frame: Value,
+    /// The closure's address.
+    closure: Value,
+    /// Address of the register that has it, behind which are the arguments.
+    start: Value,
+    count: Operand,
+    /// How many results there are to be (-1: all).
+    want: Operand,
 }
 
 /// So many results at most are given back in place.
@@ -23,86 +33,148 @@ const RESULTS: usize = 4;
 /// Calls the closure in a register, at a site that is announced. `arguments` is how many there are, if that is known, and `count` the
 /// same as a value; `want` is how many results there are to be (-1: all). Goes on in the function.
 pub fn call(body: &mut Body<'_, '_, '_>, func: usize, (arguments, count): (Option<usize>, Value), want: i64) {
-    if let Some(arguments) = arguments {
-        let (general, _) = body.code().cold_block(0);
-        push(body, func, arguments, want, general);
-        body.code().block = general;
+    let callee = arguments.and_then(|arguments| known(body, func, arguments));
+    let (closure, start) = (body.payload(func), body.address(func));
+    match (callee, arguments) {
+        (Some(callee), Some(arguments)) => {
+            let (count, want) = ((arguments as i32).into(), (want as i32).into());
+            enter(body.unit, &Call { frame: body.frame, closure, start, count, want }, &callee);
+        }
+        _ => {
+            note_counts(body.unit, count.into(), (want as i32).into());
+            let block = of_any(body.unit);
+            let frame = body.frame;
+            body.code().jump(block, &[frame, closure, start]);
+        }
     }
-    let address = body.address(func);
-    let wanted = body.code().constant(want);
-    let status = body.routine("call_closure", &[address, count, address, wanted]);
-    let leave = body.unit.leave;
-    body.code().jump(leave, &[status]);
 }
 
-/// Pushes the frame (`call_closure` in `lua/call.lua`) and goes on in the function, unless there is something else to be done: in `general`.
-fn push(body: &mut Body<'_, '_, '_>, func: usize, arguments: usize, want: i64, general: Block) {
-    let callee = callee(body, func, arguments, general);
-    let (state, frame) = (body.unit.state, body.frame);
-    let budget = body.code().load(state, L_BUDGET);
-    let budget = body.code().add(budget, -1);
+/// Puts these into the state for blocks that places of the unit have in common: the verifier would follow such a block for each number that a
+/// register has there.
+fn note_counts(unit: &mut Unit<'_, '_>, count: Operand, want: Operand) {
+    unit.code.store(unit.state, L_CALL_COUNT, count);
+    unit.code.store(unit.state, L_CALL_WANT, want);
+}
+
+/// What is called, if it is known and has no more parameters than there are arguments.
+fn known(body: &mut Body<'_, '_, '_>, func: usize, arguments: usize) -> Option<Callee> {
+    let Some(Known::Value(Snapshot::Closure(id))) = body.known.get(&func).cloned() else { return None };
+    let prototype = body.unit.general.functions.snapshot.closure(id).prototype.index();
+    let function = body.unit.general.functions.get(prototype);
+    let stack = 16 * (i32::from(function.stack_size) + 8);
+    let block = body.unit.entry_of(prototype).filter(|_| usize::from(function.parameters) <= arguments)?;
+    Some(Callee { stack, block })
+}
+
+/// Calls a function of this unit: the code of its first site is entered without it.
+fn enter(unit: &mut Unit<'_, '_>, call: &Call, callee: &Callee) {
+    let (general, _) = unit.code.cold_block(0);
+    let (frame, base) = push(unit, call, (callee.stack.into(), 0.into()), general);
+    let base = unit.code.arena(base);
+    unit.go_into(callee.block, frame, base);
+    unit.code.block = general;
+    note_counts(unit, call.count, call.want);
+    let block = by_routine(unit);
+    unit.code.jump(block, &[call.start]);
+}
+
+/// The unit's block that calls any closure: takes the frame, the closure, and its register's address; the counts are noted. All calls of what is
+/// not known have it in common, for it is long.
+fn of_any(unit: &mut Unit<'_, '_>) -> Block {
+    unit.shared("call", 3, |unit, params| {
+        let &[frame, closure, start] = params else { return };
+        let count = unit.code.load(unit.state, L_CALL_COUNT);
+        let want = unit.code.load(unit.state, L_CALL_WANT);
+        let call = Call { frame, closure, start, count: count.into(), want: want.into() };
+        let (general, _) = unit.code.cold_block(0);
+        let pointer = unit.code.arena(closure);
+        let record = unit.code.load(pointer, C_PROTO);
+        let record = unit.code.arena(record);
+        let parameters = unit.code.load(record, P_PARAMS);
+        unit.code.leave_if(CompareOp::UGt, parameters, count, general, &[]);
+        let stack = unit.code.load(record, P_STACK).into();
+        let entry = unit.code.load(record, P_ENTRY).into();
+        let (frame, _) = push(unit, &call, (stack, entry), general);
+        unit.go_on_in(frame);
+        unit.code.block = general;
+        let block = by_routine(unit);
+        unit.code.jump(block, &[start]);
+    })
+}
+
+/// The unit's block that has the routine make a call: takes its first register's address; the counts are noted.
+fn by_routine(unit: &mut Unit<'_, '_>) -> Block {
+    unit.shared("call_closure", 1, |unit, params| {
+        let start = params[0];
+        let count = unit.code.load(unit.state, L_CALL_COUNT);
+        let want = unit.code.load(unit.state, L_CALL_WANT);
+        let function = unit.general.routine("call_closure");
+        let address = unit.code.load(unit.state, L_SELF);
+        let status = unit.code.call(function, &[address, start, count, start, want]);
+        unit.code.jump(unit.leave, &[status]);
+    })
+}
+
+/// Pushes the frame of a function with so many bytes of registers and that first site (`call_closure` in `lua/call.lua`), unless there is something
+/// else to be done: in `general`. Gives pointers to the frame and, as a number, to the function's registers.
+fn push(
+    unit: &mut Unit<'_, '_>,
+    call: &Call,
+    (stack, entry): (Operand, Operand),
+    general: Block,
+) -> (Value, Value) {
+    let state = unit.state;
+    let code = &mut unit.code;
+    let budget = code.load(state, L_BUDGET);
+    let budget = code.add(budget, -1);
     // The routine takes the step, and raises the error if there is none.
-    body.code().leave_if(CompareOp::SLt, budget, 0, general, &[]);
-    let start = body.address(func);
-    let base = body.code().add(start, 16);
-    let limit = body.code().binary(BinaryOp::Add, base, callee.stack);
-    let used = body.code().add(limit, 16 * arguments as i64);
-    let stack_end = body.code().load(state, L_STACK_END);
-    body.code().leave_if(CompareOp::UGt, used, stack_end, general, &[]);
-    let running = body.code().load(state, L_CI);
-    let pushed = body.code().add(running, FRAME_SIZE);
-    let frames_end = body.code().load(state, L_FRAMES_END);
-    body.code().leave_if(CompareOp::UGe, pushed, frames_end, general, &[]);
-    body.code().store(state, L_BUDGET, budget);
+    code.leave_if(CompareOp::SLt, budget, 0, general, &[]);
+    let base = code.add(call.start, 16);
+    let limit = code.binary(BinaryOp::Add, base, stack);
+    let used = match call.count {
+        Operand::Imm(count) => code.add(limit, 16 * i64::from(count)),
+        Operand::Value(count) => {
+            let bytes = code.binary(BinaryOp::Shl, count, 4);
+            code.binary(BinaryOp::Add, limit, bytes)
+        }
+    };
+    let stack_end = code.load(state, L_STACK_END);
+    code.leave_if(CompareOp::UGt, used, stack_end, general, &[]);
+    let running = code.load(state, L_CI);
+    let pushed = code.add(running, FRAME_SIZE);
+    let frames_end = code.load(state, L_FRAMES_END);
+    code.leave_if(CompareOp::UGe, pushed, frames_end, general, &[]);
+    code.store(state, L_BUDGET, budget);
     let words: [(i64, Operand); 11] = [
-        (F_CLOSURE, callee.closure),
+        (F_CLOSURE, call.closure.into()),
         (F_BASE, base.into()),
-        (F_SITE, callee.entry),
-        (F_FUNC, start.into()),
-        (F_WANT, (want as i32).into()),
+        (F_SITE, entry),
+        (F_FUNC, call.start.into()),
+        (F_WANT, call.want),
         (F_KIND, (KIND_LUA as i32).into()),
-        (F_START, start.into()),
-        (F_COUNT, (arguments as i32).into()),
+        (F_START, call.start.into()),
+        (F_COUNT, call.count),
         (F_LIMIT, limit.into()),
         (F_TOP, 0.into()),
         (F_TAIL, 0.into()),
     ];
     for (field, word) in words {
-        body.code().store(frame, FRAME_SIZE + field, word);
+        code.store(call.frame, FRAME_SIZE + field, word);
     }
-    body.code().store(state, L_CI, pushed);
-    let frame = body.code().arena(pushed);
-    match callee.block {
-        Some(block) => {
-            let base = body.code().arena(base);
-            body.unit.go_into(block, frame, base);
-        }
-        None => body.unit.go_on_in(frame),
-    }
+    code.store(state, L_CI, pushed);
+    (code.arena(pushed), base)
 }
 
-/// What is called; leaves for `general` where it has more parameters than there are arguments.
-fn callee(body: &mut Body<'_, '_, '_>, func: usize, arguments: usize, general: Block) -> Callee {
-    let closure = body.payload(func);
-    if let Some(Known::Value(Snapshot::Closure(id))) = body.known.get(&func).cloned() {
-        let prototype = body.unit.general.functions.snapshot.closure(id).prototype.index();
-        let function = body.unit.general.functions.get(prototype);
-        if usize::from(function.parameters) <= arguments
-            && let Some(block) = body.unit.entry_of(prototype)
-        {
-            let stack = Operand::from(16 * (i32::from(function.stack_size) + 8));
-            // The code of its first site is entered without it.
-            return Callee { closure: closure.into(), stack, entry: 0.into(), block: Some(block) };
-        }
-    }
-    let pointer = body.code().arena(closure);
-    let record = body.code().load(pointer, C_PROTO);
-    let record = body.code().arena(record);
-    let parameters = body.code().load(record, P_PARAMS);
-    body.code().leave_if(CompareOp::UGt, parameters, arguments as i32, general, &[]);
-    let stack = body.code().load(record, P_STACK).into();
-    let entry = body.code().load(record, P_ENTRY).into();
-    Callee { closure: closure.into(), stack, entry, block: None }
+/// Asks the program's loop for a call of what is no function of the script: library functions need most of the 8 frames that the kernel has.
+pub fn request(unit: &mut Unit<'_, '_>, start: Value, count: Value, want: i64) {
+    note_counts(unit, count.into(), (want as i32).into());
+    let block = unit.shared("request", 1, |unit, params| {
+        unit.code.store(unit.state, L_CALL_FUNC, params[0]);
+        unit.code.store(unit.state, L_CALL_DEST, params[0]);
+        let status = unit.code.constant(REQUEST);
+        unit.code.jump(unit.leave, &[status]);
+    });
+    unit.code.jump(block, &[start]);
 }
 
 /// Ends the function with results from a register on; `known` is how many there are, if that is known, and `count` the same as a value.
