@@ -99,6 +99,10 @@ function arithmetic(L, operation, dest, first, second)
   if inline.is_number(first) and inline.is_number(second) and not inline.is_bitwise(operation) then
     local x = inline.number_to_float(left, u64(first + 8))
     local y = inline.number_to_float(right, u64(second + 8))
+    -- The compiler makes an addition of a difference with a constant integer (finishbinexpneg in lcode.c): -0.0 - 0 is 0.0.
+    if operation == OPERATION_SUB and right == TAG_INT and y == 0 and second < u64(L + L_IMAGE_END) then
+      operation = OPERATION_ADD
+    end
     set64(dest + 8, float_operation(L, operation, x, y))
     set64(dest, TAG_FLOAT)
     return 0

@@ -349,6 +349,11 @@ function get_vararg(L, dest, key)
   -- The key may stand where the value goes.
   set64(dest, TAG_NIL)
   set64(dest + 8, 0)
+  -- A float with an integral value is that integer (luaT_getvararg).
+  if tag == TAG_FLOAT and float_is_integer(payload) ~= 0 then
+    payload = float_to_integer(payload)
+    tag = TAG_INT
+  end
   if tag == TAG_INT then
     if ult(payload - 1, count) then inline.copy_value(dest, u64(frame + F_EXTRA) + (payload - 1 << 4)) end
   elseif tag == TAG_STRING and payload >> 32 == 1 and u8(payload & 0xffffffff) == 110 then

@@ -83,7 +83,7 @@ function index(L, dest, object, key)
     object = handler
     turns = turns + 1
   end
-  return raise_here(L, "'__index' chain too long; possibly a loop")
+  return raise_here(L, "'__index' chain too long; possible loop")
 end
 
 -- Tables of the library have only the names that stand in the script.
@@ -235,7 +235,7 @@ function set_index(L, object, key, value)
     object = handler
     turns = turns + 1
   end
-  return raise_here(L, "'__newindex' chain too long; possibly a loop")
+  return raise_here(L, "'__newindex' chain too long; possible loop")
 end
 
 -- object[key] := value for a table that packets make, where no function and no error comes of that: an element of its array, or the one behind

@@ -25,7 +25,7 @@ function prim.to_text(value)
   if type(text) ~= "string" and not math.type(text) then
     prim.raise("'__tostring' must return a string")
   end
-  return text
+  return prim.raw_tostring(text)
 end
 
 function base.print(...)

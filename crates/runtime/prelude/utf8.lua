@@ -1,7 +1,8 @@
 -- Functions of the UTF-8 library that give functions.
 
-function utf8.codes(s, lax)
-  prim.utf8_codes_check(s)
+function utf8.codes(...)
+  prim.utf8_codes_check(...)
+  local s, lax = ...
   if lax then
     return function(text, position)
       return prim.utf8_codes_next(text, position, true)

@@ -238,7 +238,7 @@ fn index_chained(context: &mut Context<'_>, object: &Abs, key: &Abs, chain: usiz
             if loop_from(context, first).is_none() {
                 return context.unsupported("a chain of so many tables by `__index`", help, None);
             }
-            context.certain_error("'__index' chain too long; possibly a loop", None, help);
+            context.certain_error("'__index' chain too long; possible loop", None, help);
             Ok(vec![])
         }
         Abs::Object(Object::Table(table)) => index_table(context, *table, key, chain + 1),

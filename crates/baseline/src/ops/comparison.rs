@@ -148,6 +148,14 @@ fn compare_registers(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction
 }
 
 /// A register against a small integer; the integer is the left operand of the routine for `>` and `>=`.
+/// What an instruction compares with: C tells that it is a float in the source, for metamethods (`luaT_callorderiTM` in ltm.c).
+pub fn immediate_value(i: Instruction) -> (i64, u64) {
+    match i.c() {
+        0 => (TAG_INT, i.sb() as u64),
+        _ => (TAG_FLOAT, (i.sb() as f64).to_bits()),
+    }
+}
+
 fn compare_immediate(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, paths: Paths) {
     let immediate = i.sb();
     let (slow, _) = body.code().new_block(0);
@@ -166,7 +174,7 @@ fn compare_immediate(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction
     decide(body, op, value, immediate as i32, paths);
     body.code().block = slow;
     let register = body.address(i.a());
-    let constant = constant_address(body, (TAG_INT, immediate as u64));
+    let constant = constant_address(body, immediate_value(i));
     match routine {
         None => {
             let function = body.unit.general.routine("value_equal");

@@ -12,6 +12,7 @@ mod loads;
 mod texts;
 
 use super::body::Body;
+pub use comparison::immediate_value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
 
 /// Appends the code of the instruction at the body's `pc`; gives the program counter of the next one to compile.

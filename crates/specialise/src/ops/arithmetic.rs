@@ -111,6 +111,12 @@ fn operation<'a>(context: &mut Context<'a>, frame: &Frame<'a>) -> Result<Abs> {
     match operation.event() {
         "__bnot" => binary(context, Operator::BXor, "__bnot", unnamed(Abs::int(-1)), left, true),
         "__unm" => binary(context, Operator::Sub, "__unm", unnamed(Abs::int(0)), left, true),
+        // The compiler makes an addition of it (finishbinexpneg in lcode.c): -0.0 - 0 is 0.0.
+        event @ "__sub"
+            if operation.operands[1] == Operand::Integer(0) && !matches!(left.value, Abs::Str(_)) =>
+        {
+            binary(context, Operator::Add, event, left, right, true)
+        }
         event => match Operator::of(event) {
             Some(operator) => binary(context, operator, event, left, right, true),
             None => context.internal_fault(format!("no operator has the metamethod {event}")),

@@ -2,6 +2,7 @@
 
 use super::Encoder;
 use crate::compact::record::{Goal, Step, register};
+use crate::ops::immediate_value;
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -58,10 +59,10 @@ impl Encoder<'_, '_> {
             Opcode::Eq => (Step::Equal, [a, register(i.b()), 0]),
             Opcode::Lt => (Step::Less, [a, register(i.b()), 0]),
             Opcode::Le => (Step::LessEqual, [a, register(i.b()), 0]),
-            Opcode::LtI => (Step::Less, [a, self.integer(i.sb()), 0]),
-            Opcode::LeI => (Step::LessEqual, [a, self.integer(i.sb()), 0]),
-            Opcode::GtI => (Step::Less, [self.integer(i.sb()), a, 0]),
-            _ => (Step::LessEqual, [self.integer(i.sb()), a, 0]),
+            Opcode::LtI => (Step::Less, [a, self.word(immediate_value(i)), 0]),
+            Opcode::LeI => (Step::LessEqual, [a, self.word(immediate_value(i)), 0]),
+            Opcode::GtI => (Step::Less, [self.word(immediate_value(i)), a, 0]),
+            _ => (Step::LessEqual, [self.word(immediate_value(i)), a, 0]),
         };
         let with_metamethods = matches!(step, Step::Equal | Step::Less | Step::LessEqual);
         let record =
