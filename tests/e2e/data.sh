@@ -61,10 +61,14 @@ print("plain script passed")
 LUA
 fails 0 timeout 20 "$MOONHOOK" run --quiet "$WORK/plain.lua"
 is "plain script passed" cat "$WORK/fails.out"
+fails 0 timeout 20 "$MOONHOOK" run --quiet --root "$WORK" --control --duration 0.5 "$WORK/plain.lua"
+is "plain script passed" cat "$WORK/fails.out"
 for test in "${MOONHOOK_PEERS:-}"/{luainkernel,lneto}+luadata/test.lua; do
-    if [ -e "$test" ]; then
-        fails 0 timeout 20 "$MOONHOOK" run --quiet "$test"
-        is 'test passed ;-)' cat "$WORK/fails.out"
-    fi
+    [ -e "$test" ] || continue
+    fails 0 timeout 20 "$MOONHOOK" run --quiet "$test"
+    is 'test passed ;-)' cat "$WORK/fails.out"
+    # The same with the objects of Lunatik's scripts for processes, which go on.
+    fails 0 timeout 20 "$MOONHOOK" run --quiet --root "$WORK" --control --duration 0.5 "$test"
+    is 'test passed ;-)' cat "$WORK/fails.out"
 done
 echo "handlers and control code have the same bytes"
