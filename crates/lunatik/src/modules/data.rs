@@ -17,8 +17,6 @@ use crate::host::{Host, Module};
 use crate::pool::{Part, with_room};
 use crate::share::shared;
 
-pub(crate) use fields::prepare;
-
 pub(crate) const MODULE: Module = Module { name: "data", open, shared: Some(shared::<Data>) };
 
 /// Bytes; all handles see the same.

@@ -1,24 +1,10 @@
-//! Fields of objects by layouts: what `lua/fields.lua` needs, and where a state has it.
+//! Fields of objects by layouts: what `lua/fields.lua` needs.
 
 use mlua::{Function, Lua, Table, UserDataRef, Value};
-use moonhook_library::own::data::LAYOUTS;
 
 use super::{Data, bits};
 use crate::class::{Methods, Object};
-
-/// The name under which a state has what `lua/fields.lua` gives.
-const FIELDS: &str = "moonhook.lunatik.fields";
-
-/// Prepares a state, before scripts can change what is in its library.
-pub(crate) fn prepare(lua: &Lua) -> mlua::Result<()> {
-    let library = lua.globals();
-    let pairs: Function = library.get("pairs")?;
-    let layouts: Table = lua.load(LAYOUTS).set_name("=moonhook").call((&library, pairs))?;
-    let layouts: Table = layouts.get::<Function>("make")?.call(cfg!(target_endian = "little"))?;
-    let chunk = lua.load(include_str!("../../lua/fields.lua")).set_name("=moonhook");
-    let fields: Table = chunk.call((library, layouts, access(lua)?))?;
-    lua.set_named_registry_value(FIELDS, fields)
-}
+use crate::layouts::fields;
 
 /// Functions that read and write; what is not there is nil, and is not written.
 fn access(lua: &Lua) -> mlua::Result<Table> {
@@ -57,7 +43,7 @@ fn place(at: i64, size: i64) -> Option<std::ops::Range<usize>> {
 
 /// `data.layout`: the table that it is given, made a layout; nothing for other values.
 pub(super) fn layout_from(lua: &Lua) -> mlua::Result<Function> {
-    let make: Function = lua.named_registry_value::<Table>(FIELDS)?.get("layout_from")?;
+    let make: Function = fields(lua, access)?.get("layout_from")?;
     lua.create_function(move |_, given: Value| match given {
         Value::Table(given) => make.call::<Value>(given),
         _ => Ok(Value::Nil),
@@ -66,7 +52,7 @@ pub(super) fn layout_from(lua: &Lua) -> mlua::Result<Function> {
 
 /// The metatable with these methods, `layout`, and fields.
 pub(super) fn add(lua: &Lua, methods: Methods<Data>) -> mlua::Result<Table> {
-    let fields: Table = lua.named_registry_value(FIELDS)?;
+    let fields = fields(lua, access)?;
     let set: Function = fields.get("set_layout")?;
     methods.add("layout", move |_, _, arguments| {
         let layout = arguments.value(2);
