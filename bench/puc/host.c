@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -82,10 +83,28 @@ static int data(lua_State *lua)
 	return 1;
 }
 
+// skb:copy().
+static int copy(lua_State *lua)
+{
+	struct packet *packet = check_packet(lua);
+
+	copy_push(lua, packet->bytes, packet->length);
+	return 1;
+}
+
+// skb:ifindex(): frames come by no interface.
+static int ifindex(lua_State *lua)
+{
+	check_packet(lua);
+	lua_pushnil(lua);
+	return 1;
+}
+
 static const luaL_Reg methods[] = {
 	{ "getbyte", getuint8 },     { "getuint8", getuint8 },   { "getuint16", getuint16 },
 	{ "getuint32", getuint32 },  { "getstring", getstring }, { "__len", length },
-	{ "data", data },            { NULL, NULL },
+	{ "data", data },            { "copy", copy },           { "ifindex", ifindex },
+	{ NULL, NULL },
 };
 
 static struct packet *push_packet(lua_State *lua)
@@ -116,6 +135,7 @@ struct host *host_open(const char *script, const char *list, char *error, size_t
 		goto fail;
 	}
 	luaL_openlibs(lua);
+	copy_register(lua);
 	int status = luaL_loadfile(lua, script);
 	lua_pushstring(lua, list);
 	if (status == LUA_OK) {

@@ -50,11 +50,25 @@ for form in expanded general; do
     is 7000 ask 'counters.last'
     detach
 done
-# luadata's own test says that it has passed.
-if [ -e "${MOONHOOK_PEERS:-}/lneto+luadata/test.lua" ]; then
-    (cat "$MOONHOOK_PEERS/lneto+luadata/test.lua" && echo 'require("xdp").attach(function() end)') >"$WORK/luadata.lua"
-    attach right0 "$WORK/luadata.lua" --netns "$NETNS"
-    grep -qx 'test passed ;-)' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
-    finish
-fi
+# A script without handlers runs and is over: one of ours, and luadata's own test, which says that it has passed.
+cat >"$WORK/plain.lua" <<'LUA'
+local data = require "data"
+local object = data.new { 0xaa, 0xbb, 0xcc }
+object:layout { word = { 4, 16 }, byte = { 16, 8, "number", "little" } }
+object.word = 0x1234
+assert(object.word == 0x1234 and object.byte == 0x4c and tostring(object) == "\xa1\x23\x4c")
+print("plain script passed")
+LUA
+fails 0 timeout 20 "$MOONHOOK" run --quiet "$WORK/plain.lua"
+is "plain script passed" cat "$WORK/fails.out"
+fails 0 timeout 20 "$MOONHOOK" run --quiet --root "$WORK" --control --duration 0.5 "$WORK/plain.lua"
+is "plain script passed" cat "$WORK/fails.out"
+for test in "${MOONHOOK_PEERS:-}"/{luainkernel,lneto}+luadata/test.lua; do
+    [ -e "$test" ] || continue
+    fails 0 timeout 20 "$MOONHOOK" run --quiet "$test"
+    is 'test passed ;-)' cat "$WORK/fails.out"
+    # The same with the objects of Lunatik's scripts for processes, which go on.
+    fails 0 timeout 20 "$MOONHOOK" run --quiet --root "$WORK" --control --duration 0.5 "$test"
+    is 'test passed ;-)' cat "$WORK/fails.out"
+done
 echo "handlers and control code have the same bytes"

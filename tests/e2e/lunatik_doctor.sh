@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # A script for Lunatik that rewrites answers of DNS where they come in (NFQUEUE), with offsets that count from the link's header: on a tunnel, whose packets have
-# none, the address in the answer is another; on Ethernet the offsets are others, and answers come as they are. UDP checksums, which the script does not touch, are off in
-# these answers. With MOONHOOK_PEERS, a folder with Lunatik's checkout, its own script does the same.
+# none, the address in the answer is another; on Ethernet the offsets are others, and answers come as they are. dnsmasq answers and dig asks. UDP checksums, which the script
+# does not touch, are taken out of what goes through the tunnel. With MOONHOOK_PEERS, a folder with Lunatik's checkout, its own script does the same.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common"
 
 begin lunatik_doctor
-have python3 || skip "python3 is not installed"
+for command in python3 dnsmasq dig; do
+    have $command || skip "$command is not installed"
+done
 [ -c /dev/net/tun ] || skip "there are no tunnels"
 need_bpffs
 namespace LEFT left
@@ -17,7 +19,7 @@ ip -n "$RIGHT" address add 10.1.5.3/24 dev right0
 ip -n "$LEFT" link set left0 up
 ip -n "$RIGHT" link set right0 up
 
-# A tunnel: what goes into the interface of one side comes out of that of the other.
+# A tunnel: what goes into the interface of one side comes out of that of the other, datagrams of UDP without a checksum.
 cat >"$WORK/relay.py" <<'PYTHON'
 import ctypes, fcntl, os, select, struct, subprocess, sys
 
@@ -35,46 +37,38 @@ def tunnel(namespace, address):
     subprocess.run(["ip", "link", "set", "tun0", "up"], check=True)
     return end
 
+def plain(packet):
+    at = (packet[0] & 15) * 4
+    if packet[0] >> 4 != 4 or packet[9] != 17 or len(packet) < at + 8:
+        return packet
+    return packet[:at + 6] + b"\0\0" + packet[at + 8:]
+
 ends = [tunnel(sys.argv[1], "10.1.1.2/24"), tunnel(sys.argv[2], "10.1.1.3/24")]
 print("tunnel", flush=True)
 while True:
     for end in select.select(ends, [], [])[0]:
-        os.write(ends[1 - ends.index(end)], os.read(end, 65536))
+        os.write(ends[1 - ends.index(end)], plain(os.read(end, 65536)))
 PYTHON
 python3 "$WORK/relay.py" "$LEFT" "$RIGHT" >"$WORK/relay.out" 2>"$WORK/relay.err" &
 PIDS+=($!)
 eventually "the tunnel is there" grep -qs tunnel "$WORK/relay.out"
 
-# Answers every question with the address 1.2.3.4, and without a checksum.
-ip netns exec "$RIGHT" python3 - >"$WORK/server.out" 2>"$WORK/server.err" <<'PYTHON' &
-import socket
-
-server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-# SO_NO_CHECK
-server.setsockopt(socket.SOL_SOCKET, 11, 1)
-server.bind(("0.0.0.0", 53))
-print("listening", flush=True)
-while True:
-    text, asker = server.recvfrom(2000)
-    head = text[:2] + bytes([0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0])
-    server.sendto(head + text[12:] + b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\1\2\3\4", asker)
-PYTHON
+ip netns exec "$RIGHT" dnsmasq --keep-in-foreground --no-resolv --no-hosts --conf-file=/dev/null --pid-file= --user=root \
+    --address=/lunatik.com/1.2.3.4 --address=/other.com/1.2.3.4 >"$WORK/dnsmasq.log" 2>&1 &
 PIDS+=($!)
-eventually "the server listens" grep -qs listening "$WORK/server.out"
 
-cat >"$WORK/ask.py" <<'PYTHON'
-import socket, struct, sys
-
-def asked(server, name):
-    labels = b"".join(struct.pack("B", len(label)) + label.encode() for label in name.split("."))
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-        one.settimeout(2)
-        one.sendto(struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">2H", 1, 1), (server, 53))
-        return socket.inet_ntoa(one.recv(2000)[-4:])
-
-print(*(asked(server, name) for server in ("10.1.1.3", "10.1.5.3") for name in ("lunatik.com", "other.com")))
-PYTHON
-ask() { ip netns exec "$LEFT" timeout 30 python3 "$WORK/ask.py"; }
+dig_for() { ip netns exec "$LEFT" dig +short +tries=3 +time=2 "@$1" "$2" A 2>&1 | tr '\n' ' '; }
+eventually "dnsmasq answers" eval '[ "$(dig_for 10.1.5.3 other.com)" = "1.2.3.4 " ]'
+# ask: the addresses of two names, over the tunnel and over Ethernet.
+ask() {
+    local server name found=''
+    for server in 10.1.1.3 10.1.5.3; do
+        for name in lunatik.com other.com; do
+            found+=$(dig_for "$server" "$name")' '
+        done
+    done
+    echo $found
+}
 
 mkdir "$WORK/root"
 cat >"$WORK/root/doctor.lua" <<'LUA'

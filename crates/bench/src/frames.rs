@@ -75,6 +75,11 @@ pub fn http_get(agent: Option<&str>) -> Vec<u8> {
     tcp_frame(80, request.as_bytes())
 }
 
+/// A frame with a segment of TCP to `port` that carries nothing.
+pub fn tcp(port: u16) -> Vec<u8> {
+    tcp_frame(port, &[])
+}
+
 /// A frame of `size` bytes (at least 42) with a UDP datagram to `port`.
 pub fn udp(port: u16, size: usize) -> Vec<u8> {
     udp_frame(port, &Numbers::new(17).bytes(size.saturating_sub(14 + 20 + 8)))

@@ -4,7 +4,7 @@ mod costs;
 mod tables;
 
 use crate::options::{AtOptions, ProgramOptions};
-use crate::{CliError, Exit, loading, report};
+use crate::{CliError, Exit, loading, report, terminal};
 use costs::Cost;
 use moonhook_control::FlowsOfState;
 use moonhook_diagnostic::Diagnostic;
@@ -148,12 +148,13 @@ struct Program {
 pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
     let mut settings = arguments.program.settings();
     settings.load.at = arguments.place.at();
+    settings.load.handlers_optional = arguments.program.leaves_hook_open();
     settings.load.trial = Some(Trial::of(&settings, !arguments.no_kernel));
     let mut load_time = 0;
     let json = arguments.json;
     let loaded = timed(&mut load_time, || loading::load(&arguments.scripts, &settings.load, json, json))?;
     let snapshot = &loaded.snapshot;
-    let (mut compiled, kernel) = match arguments.no_kernel {
+    let (mut compiled, kernel) = match arguments.no_kernel || loaded.is_over {
         true => (moonhook_engine::compile(snapshot, &settings)?, None),
         false => {
             let made = Kernel::install(snapshot, &settings, LogDetail::Statistics, |_| Vec::new())?;
@@ -166,6 +167,9 @@ pub fn check(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
         (!arguments.no_kernel).then(|| moonhook_session::warning_of_marks(&QueuedPlace::of(&loaded.queued)));
     compiled.module.warnings.extend(marks.flatten());
     compiled.timings = compiled.timings.after_load(load_time);
+    if loaded.is_over && !json {
+        terminal::complain(report::over(&snapshot.script));
+    }
     let mut answer = report(snapshot, &compiled, kernel.as_ref(), arguments.costs)?;
     (answer.queued, answer.moved, answer.forwarding) = (queued(&loaded), moved(&loaded), forwarding(&loaded));
     loading::end(loaded, &settings.load, json)?;

@@ -140,6 +140,7 @@ impl ScriptOptions {
                 .as_deref()
                 .filter(|_| self.control)
                 .map(|root| control::modules(&absolute(root), !self.no_main, memory_limit)),
+            handlers_optional: false,
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,
             hook: self.hook,
@@ -159,6 +160,11 @@ impl ScriptOptions {
 impl ProgramOptions {
     pub fn settings(&self) -> Settings {
         Settings { frags: self.frags, ..self.script.settings() }
+    }
+
+    /// Whether nothing is said of what scripts are for: then there may be nothing.
+    pub fn leaves_hook_open(&self) -> bool {
+        self.script.hook.is_none()
     }
 }
 

@@ -45,6 +45,13 @@ pub fn warn(warnings: &[Diagnostic]) {
     warnings.iter().for_each(|warning| terminal::complain(rendered_warning(warning)));
 }
 
+/// What there is to say of scripts without handlers that have run.
+pub fn over(scripts: &str) -> String {
+    format!(
+        "note: {scripts} has no handlers, and requires no module that registers any: nothing is attached\n"
+    )
+}
+
 /// A place as it stands before a message.
 pub fn place_text(place: &Option<Place>) -> String {
     place.as_ref().map_or(String::new(), |place| format!("{}:{}: ", place.file, place.line))

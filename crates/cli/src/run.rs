@@ -175,6 +175,9 @@ impl Arguments {
         settings.load.at = self.place.at();
         // What scripts print while they are loaded is not part of what a program reads.
         settings.load.prints_to_stderr = self.json;
+        // Who names an interface, or wants something to stay, means handlers.
+        settings.load.handlers_optional =
+            interfaces.is_empty() && !self.pin && self.program.leaves_hook_open();
         let mut mode: Option<RequestedMode> = self.mode.map(Into::into);
         if interfaces.is_empty() {
             let attached = attached::find(&scripts, &settings.load.defines)?;

@@ -48,6 +48,62 @@ fn pages_have_their_form() {
     }
 }
 
+/// What scripts for Lunatik find different, by name. The page says of each what to do, and the topic has it.
+const DIFFERENCES: [&str; 26] = [
+    "verdicts",
+    "errors",
+    "prints",
+    "steps",
+    "queues",
+    "copies",
+    "resize",
+    "checksum",
+    "mac",
+    "vlan",
+    "connmark",
+    "families",
+    "priorities",
+    "tables",
+    "bytes",
+    "time",
+    "contexts",
+    "state",
+    "limits",
+    "devices",
+    "probes",
+    "cpu",
+    "channels",
+    "notifiers",
+    "absent",
+    "calls",
+];
+
+#[test]
+fn each_difference_from_lunatik_is_told() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/from-lunatik.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let table = page.lines().skip_while(|line| *line != "| name | what is different | what to do |").skip(2);
+    let rows: Vec<Vec<String>> = table
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            line.replace("\\|", "/")
+                .trim_matches('|')
+                .split('|')
+                .map(|cell| cell.trim().to_string())
+                .collect()
+        })
+        .collect();
+    let names: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
+    assert_eq!(names, DIFFERENCES, "the table of the page");
+    for row in &rows {
+        assert!(row.len() == 3 && row.iter().all(|cell| !cell.is_empty()), "{row:?}");
+    }
+    let (_, topic) = moonhook_cli::TOPICS.iter().find(|(name, _)| *name == "lunatik").expect("the topic");
+    for name in DIFFERENCES {
+        assert!(topic.contains(&format!("`{name}`")), "the topic has no `{name}`");
+    }
+}
+
 #[test]
 fn topics_are_found_by_their_names() {
     for name in ["lunatik", "Lunatik"] {

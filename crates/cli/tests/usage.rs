@@ -123,7 +123,7 @@ fn files_that_cannot_be_used() {
 fn refused_scripts_end_with_1_and_show_the_line() {
     let place = Place::with(&[
         ("syntax.lua", "local x = = 1"),
-        ("none.lua", "local x = 1"),
+        ("none.lua", "local xdp = require 'xdp'"),
         ("field.lua", "local xdp = require 'xdp'\nxdp.attach(function(pkt)\n  return pkt.tpc and 1\nend)"),
     ]);
     let shown =
@@ -133,6 +133,57 @@ fn refused_scripts_end_with_1_and_show_the_line() {
     let field = shown("field.lua", "MH0211");
     assert!(field.contains("field.lua:3") && field.contains("return pkt.tpc and 1"), "{field}");
     assert!(!field.contains('\x1b'), "no colours where standard error is no terminal");
+}
+
+/// A script that requires no module of hooks is none that should have attached something: it is a program in Lua, and is over when it has run. Where it is
+/// said what it is for, it has to have handlers.
+#[test]
+fn scripts_without_handlers_are_run() {
+    let place = Place::with(&[
+        (
+            "plain.lua",
+            "local data, action = require 'data', require 'linux.xdp'\nprint('sum', #data.new(7) + action.PASS)",
+        ),
+        ("module.lua", "require 'helper' print 'end'"),
+        ("helper.lua", "local netfilter = require 'netfilter'"),
+        ("timer.lua", "timer.after(1000, print)"),
+        ("fails.lua", "print 'begin' error 'no'"),
+    ]);
+    let run = |line: &str| place.shell(&format!("\"$MOONHOOK\" {line}"));
+    let ran = run("run plain.lua").ends_with(0);
+    assert_eq!(ran.stdout(), "sum\t9\n");
+    assert_eq!(
+        ran.stderr(),
+        "note: plain.lua has no handlers, and requires no module that registers any: nothing is attached\n"
+    );
+    assert_eq!(run("run --quiet plain.lua plain.lua").ends_with(0).stderr(), "");
+    assert_eq!(
+        run("run --json plain.lua").ends_with(0).json(),
+        serde_json::json!({"type": "over", "scripts": ["plain.lua"]})
+    );
+    assert_eq!(run("run --root . plain.lua").ends_with(0).stdout(), "sum\t9\n");
+    for check in ["check plain.lua", "check --no-kernel plain.lua"] {
+        let checked = run(check).ends_with(0);
+        assert_eq!(checked.stdout(), "sum\t9\nnothing runs in the kernel\n");
+        assert!(checked.stderr().contains("has no handlers"));
+    }
+    assert_eq!(
+        run("check --no-kernel --json plain.lua").ends_with(0).json()["handlers"],
+        serde_json::json!([])
+    );
+    for meant in [
+        "run lo plain.lua",
+        "run --hook tc.ingress plain.lua",
+        "check --no-kernel --hook xdp plain.lua",
+        "run module.lua",
+        "check --no-kernel module.lua",
+        "run timer.lua",
+        "build plain.lua -o plain.o",
+        "dump --stage ir plain.lua",
+    ] {
+        run(meant).ends_with(1).complains("MH0104");
+    }
+    run("run fails.lua").ends_with(1).complains("MH0103");
 }
 
 /// `attach` registers for the hook that is chosen, and nothing is chosen that scripts have no handler for.

@@ -162,9 +162,9 @@ where
         let (module, object, accepted) = outcome?;
         self.timings.sum();
         let choice = Choice { form: attempt.form, reason: None };
-        // A script for processes may have nothing for the kernel.
-        let is_for_processes = self.settings.load.control.is_some() && self.snapshot.handlers.is_empty();
-        let points = if is_for_processes { Vec::new() } else { self.snapshot.points().to_vec() };
+        // Scripts may have nothing for the kernel.
+        let has_none = self.settings.load.may_lack_handlers() && self.snapshot.handlers.is_empty();
+        let points = if has_none { Vec::new() } else { self.snapshot.points().to_vec() };
         let receivers = self.snapshot.receivers.clone();
         let compiled = Compiled { module, object, points, receivers, attempt, choice, timings: self.timings };
         Ok((compiled, accepted))

@@ -58,7 +58,9 @@ pub use map_reader::{MapReader, MapValue};
 pub use peer::{Peer, Sent, is_lost, sends_partial_checksums};
 pub use pin::{PinnedMap, create_pin_folder, section_bytes, unpin};
 pub use privilege::{Capability, effective_capabilities};
-pub use probe::{Feature, Host, Need, Outcome, kernel_version, probe, queues_have_connections};
+pub use probe::{
+    Feature, Host, Need, Outcome, kernel_version, probe, queues_have_connections, without_marks,
+};
 pub use program::{LoadOptions, LogDetail, Program, load, load_with_maps};
 pub use raw::{NewMap, RawProgram, load_btf, load_raw, make_map};
 pub use section::Section;

@@ -91,6 +91,7 @@ use crate::names::Names;
 use crate::registry::{Registration, Registry};
 use crate::roots::Roots;
 use crate::run::Runner;
+use crate::sandbox::Globals;
 
 /// What load time may use.
 #[derive(Clone, Debug)]
@@ -105,6 +106,8 @@ pub struct Options {
     pub at: Option<At>,
     /// Who has modules for processes, which scripts get besides; they need no handlers then, and what they return may be a function that goes on.
     pub control: Option<Arc<dyn ControlModules>>,
+    /// A script need have no handlers if it requires no module that registers any: then it has done all there is to do when it has run.
+    pub handlers_optional: bool,
     /// Folders, besides that of each script, in which scripts may read files.
     pub allow_read: Vec<PathBuf>,
     /// What scripts print goes to standard error.
@@ -133,6 +136,11 @@ impl Options {
         Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
 
+    /// Whether scripts may be such as have none.
+    pub fn may_lack_handlers(&self) -> bool {
+        self.control.is_some() || self.handlers_optional
+    }
+
     fn check_hook(&self, registered: &[Registration]) -> Result<(), LoadError> {
         let is_for = |hook| move |registration: &Registration| registration.point.hook == hook;
         let Some(hook) = self.hook.filter(|hook| !registered.iter().any(is_for(*hook))) else {
@@ -154,6 +162,7 @@ impl Default for Options {
             root: None,
             at: None,
             control: None,
+            handlers_optional: false,
             allow_read: Vec::new(),
             prints_to_stderr: false,
             hook: None,
@@ -192,6 +201,8 @@ pub struct Loaded {
     pub flows: Flows,
     /// The maps of C objects, for functions in this state.
     pub object_maps: ObjectMaps,
+    /// Nothing is left to be done: the scripts have no handlers, need none, and want nothing else ([`Options::handlers_optional`]).
+    pub is_over: bool,
     /// The snapshot once more, where functions of flows may be added to it.
     pub base: Option<Rc<RefCell<Base>>>,
     /// The snapshot's tables, from 1.
@@ -294,6 +305,11 @@ fn load_into(
     meter.limit_time(None);
 
     let mut registered = spread::spread(registry.handlers.all.take(), &options.interfaces, &mut ran);
+    let is_over = registered.is_empty() && options.control.is_none() && options.library.is_none();
+    if let (true, false, [script, ..]) = (is_over, registry.requests.is_empty(), scripts) {
+        // What is to be done while handlers run.
+        return Err(LoadError::NoHandler { script: script.to_string_lossy().into_owned() });
+    }
     if options.library.is_some() {
         library::check(&registered, &files.sources())?;
         // Who calls a library by a script's name means one script.
@@ -393,6 +409,7 @@ fn load_into(
         steppers,
         flows: registry.flows,
         object_maps: registry.object_maps,
+        is_over,
         base,
         tables,
         cells,
@@ -451,7 +468,9 @@ fn run_script(
     }
     let handlers = registry.handlers.earlier..registry.handlers.all.borrow().len();
     let main = control::main(options, &returned);
-    if handlers.is_empty() && options.control.is_none() {
+    if handlers.is_empty()
+        && !may_lack_handlers(options, &globals).map_err(|error| runner.setup_error(error))?
+    {
         let script = script.to_string_lossy().into_owned();
         return Err(match runner.options.library.is_some() {
             true => LoadError::NoFunction { script },
@@ -460,6 +479,19 @@ fn run_script(
     }
     names.add_required(&globals.loaded).map_err(|error| runner.setup_error(error))?;
     Ok(Script { path: script.to_owned(), globals: globals.table, handlers, main })
+}
+
+/// Whether a script may have no handlers that has run with these globals.
+fn may_lack_handlers(options: &Options, globals: &Globals) -> mlua::Result<bool> {
+    if !options.handlers_optional {
+        return Ok(options.may_lack_handlers());
+    }
+    for module in &globals.registering {
+        if globals.loaded.contains_key(*module)? {
+            return Ok(options.control.is_some());
+        }
+    }
+    Ok(true)
 }
 
 /// An error with what was noted about the kernel, or about a chain, when it was raised.

@@ -77,6 +77,7 @@ impl Living {
             Script { path: PathBuf::from(name), globals: globals.clone(), handlers: 0..0, main: None };
         let [tables, cells] = [lua.create_table(), lua.create_table()];
         let loaded = Loaded {
+            is_over: false,
             snapshot: Snapshot::default(),
             handlers: Vec::new(),
             queued: Vec::new(),

@@ -29,6 +29,8 @@ pub(crate) struct Globals {
     pub table: Table,
     /// `package.loaded`.
     pub loaded: Table,
+    /// The modules that register handlers.
+    pub registering: Vec<&'static str>,
 }
 
 /// A state with the libraries that the allow list draws on. They stand in its own globals, which no script gets.
@@ -88,7 +90,7 @@ pub(crate) fn globals(
     raw.set("pairs", lua.create_function(traversal::pairs)?)?;
     let replaced: Table = without_lines(lua, PRELUDE)?.call((lua.globals(), raw, &globals))?;
     let pairs = replaced.get("pairs")?;
-    open_modules(lua, registry, names, (&globals, &pairs), &modules)?;
+    let registering = open_modules(lua, registry, names, (&globals, &pairs), &modules)?;
 
     let package: Table = globals.get("package")?;
     let loaded: Table = package.get("loaded")?;
@@ -110,7 +112,7 @@ pub(crate) fn globals(
     if let Some(string) = tables.get("string") {
         use_string_methods(lua, string)?;
     }
-    Ok(Globals { table: globals, loaded })
+    Ok(Globals { table: globals, loaded, registering })
 }
 
 /// Puts the libraries that scripts have into their globals and under `package.loaded`, with functions of `replaced` in the place of those
@@ -157,21 +159,25 @@ fn use_string_methods(lua: &Lua, string: &Table) -> mlua::Result<()> {
     metatable.raw_set("__metatable", false)
 }
 
+/// Makes Moonhook's modules; gives the names of those that register handlers.
 fn open_modules(
     lua: &Lua,
     registry: &Registry,
     names: &mut Names,
     script: (&Table, &Function),
     opened: &Table,
-) -> mlua::Result<()> {
+) -> mlua::Result<Vec<&'static str>> {
+    let mut registering = Vec::new();
     for module in MODULES {
         let mut context = Context::new(lua, registry, names, script)?;
         let table = (module.open)(&mut context)?;
+        registering.extend(context.registers.then_some(module.name));
         opened.raw_set(module.name, &table)?;
         if registry.lunatik.is_some() {
             constants::fill(lua, module.name, &table)?;
         }
         names.add_table(module.name, table);
     }
-    constants::find_in(lua, opened)
+    constants::find_in(lua, opened)?;
+    Ok(registering)
 }

@@ -87,13 +87,7 @@ impl Arguments {
     /// `luaL_checkinteger`.
     pub fn integer(&self, number: usize) -> Result<i64, Raise> {
         let value = self.value(number);
-        let converted = match &value {
-            Value::Integer(value) => Some(*value),
-            Value::Number(value) => exact(*value),
-            Value::String(text) => text.to_str().ok().and_then(|text| of_text(&text)),
-            _ => return Err(self.type_error(number, "number")),
-        };
-        match (converted, value) {
+        match (integer(&value), value) {
             (Some(value), _) => Ok(value),
             (None, Value::Number(_)) => Err(self.error(number, "number has no integer representation")),
             (None, _) => Err(self.type_error(number, "number")),
@@ -166,6 +160,16 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
         Value::Thread(_) => "thread",
         Value::LightUserData(_) => "light userdata",
         _ => "userdata",
+    }
+}
+
+/// A value as Lua converts it to an integer (`lua_tointegerx`).
+pub(crate) fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(value) => Some(*value),
+        Value::Number(value) => exact(*value),
+        Value::String(text) => text.to_str().ok().and_then(|text| of_text(&text)),
+        _ => None,
     }
 }
 

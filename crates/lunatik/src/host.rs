@@ -13,6 +13,7 @@ use crate::arguments;
 use crate::endings::Endings;
 use crate::extension::Extension;
 use crate::finalizers;
+use crate::layouts;
 use crate::pool::Pool;
 use crate::probes::{Counting, Watch};
 use crate::runtime::{Context, Runtime};
@@ -193,6 +194,7 @@ impl Host {
     /// There is no memory.
     pub fn open(self: &Arc<Host>, lua: &Lua, globals: &Table) -> mlua::Result<()> {
         arguments::prepare(lua)?;
+        layouts::prepare(lua)?;
         lua.set_app_data(self.sharers());
         if lua.app_data_ref::<Local>().is_none() {
             let (calls, called) = channel();

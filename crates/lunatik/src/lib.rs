@@ -10,6 +10,7 @@ mod endings;
 mod extension;
 mod finalizers;
 mod host;
+mod layouts;
 mod modules;
 mod pool;
 mod probes;

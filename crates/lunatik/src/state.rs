@@ -14,6 +14,7 @@ use crate::endings::Endings;
 use crate::extension::Surroundings;
 use crate::finalizers;
 use crate::host::Host;
+use crate::layouts;
 use crate::pool::Metered;
 use crate::runtime::Context;
 use crate::share::Shared;
@@ -257,6 +258,7 @@ fn new_lua(host: &Arc<Host>, local: Local) -> mlua::Result<Lua> {
     let lua = unsafe { Lua::unsafe_new_with(libraries, LuaOptions::default()) };
     let globals = lua.globals();
     arguments::prepare(&lua)?;
+    layouts::prepare(&lua)?;
     lua.set_app_data(host.sharers());
     let surroundings = Surroundings::new(host, &local);
     lua.set_app_data(local);

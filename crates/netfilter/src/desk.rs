@@ -1,9 +1,12 @@
 //! What all handlers in runtimes have in common: where their packets are, by how many queues they come, and what has been decided.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use moonhook_load::Decided;
+
+use moonhook_user::Line;
 
 use crate::server::Hook;
 
@@ -12,6 +15,8 @@ pub struct Desk {
     wanted: Mutex<Wanted>,
     hooks: Mutex<Vec<Weak<Hook>>>,
     counted: Mutex<Counted>,
+    /// That handlers lack marks of connections has been told, or there is nothing to tell.
+    is_told: AtomicBool,
 }
 
 /// How packets are to come.
@@ -32,7 +37,7 @@ struct Counted {
 impl Default for Desk {
     fn default() -> Desk {
         let wanted = Mutex::new(Wanted { netns: None, queues: 1 });
-        Desk { wanted, hooks: Mutex::default(), counted: Mutex::default() }
+        Desk { wanted, hooks: Mutex::default(), counted: Mutex::default(), is_told: AtomicBool::new(false) }
     }
 }
 
@@ -59,6 +64,18 @@ impl Desk {
         let mut hooks = locked(&self.hooks);
         hooks.retain(|hook| hook.strong_count() > 0);
         hooks.push(Arc::downgrade(hook));
+    }
+
+    /// What a person should know, once, of a handler that has asked for the mark of a connection at that line and got none: whether that is the kernel's.
+    pub(crate) fn lack_of_marks(&self, line: &Line) -> Option<String> {
+        if self.is_told.swap(true, Ordering::Relaxed)
+            || moonhook_install::queues_have_connections() != Some(false)
+        {
+            return None;
+        }
+        let warning = moonhook_install::without_marks();
+        let help = warning.help.unwrap_or_default();
+        Some(format!("warning[{}]: {}:{}: {}; {help}", warning.code, line.file, line.number, warning.message))
     }
 
     pub(crate) fn count(&self, verdict: i32, is_error: bool) {

@@ -139,6 +139,9 @@ impl Server {
             // The interface may have gone down: then the frame is lost, as it is in Lunatik.
             let _ = self.sender.send(*interface, frame);
         }
+        if let Some(warning) = changes.markless.as_ref().and_then(|line| self.desk.lack_of_marks(line)) {
+            self.handler.warn(&warning);
+        }
         let answer = Answer {
             verdict: said.verdict.unsigned_abs(),
             bytes: changes.bytes.as_deref(),

@@ -179,6 +179,33 @@ fn verdicts_and_changes_count() {
     assert_eq!(come(b"drop"), b"drop");
 }
 
+/// Who asks for a mark that this kernel does not tell is warned once, at the line.
+#[test]
+fn a_lack_of_connection_marks_is_told() {
+    let Some(place) = Place::new() else { return };
+    assert!(place.begin(
+        "local function mark(skb)
+           return skb:connmark()
+         end
+         require('netfilter').register{pf = 2, hooknum = 1, priority = 5, hook = function(skb)
+           if skb:data():getstring(28) == 'ask' then pcall(mark, skb) skb:connmark(7) end
+           return 1
+         end}",
+    ));
+    assert_eq!(come(b"pass"), b"pass");
+    assert_eq!(place.lines(), [""; 0]);
+    for _ in 0..3 {
+        assert_eq!(come(b"ask"), b"ask");
+    }
+    let lines = place.lines();
+    if moonhook_install::queues_have_connections() != Some(false) {
+        return assert_eq!(lines, [""; 0]);
+    }
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    let problem = "script.lua:2: this kernel has no marks of connections for handlers in the process; use a kernel with";
+    assert!(lines[0].starts_with("warning[MH1104]: ") && lines[0].contains(problem), "{lines:?}");
+}
+
 #[test]
 fn packets_do_not_wait_for_ever() {
     let Some(place) = Place::new() else { return };

@@ -39,6 +39,10 @@ pub trait Audience: Send {
     fn installed(&mut self, _program: &Program, _objects: &[ObjectMap]) -> Result<(), SessionError> {
         Ok(())
     }
+    /// The scripts have run, and nothing is left to be done: they have no handlers.
+    fn over(&mut self, _scripts: &[PathBuf]) -> Result<(), SessionError> {
+        Ok(())
+    }
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError>;
     fn message(&mut self, message: &Message) -> Result<(), SessionError>;
     /// Counts up to now; `last`: there will be no others.

@@ -143,7 +143,12 @@ impl Session {
             return Ok(());
         }
         let started = prepared.map_err(SessionError::from).and_then(|prepared| {
-            let Prepared { snapshot, queued, fingerprint, files, load_time, .. } = *prepared;
+            let Prepared { snapshot, queued, is_over, fingerprint, files, load_time, .. } = *prepared;
+            if is_over {
+                // What runs goes on: nothing would be left of it.
+                let script = next.sources.scripts.first().map(|script| script.to_string_lossy().into_owned());
+                return Err(LoadError::NoHandler { script: script.unwrap_or_default() }.into());
+            }
             (next.fingerprint, next.files, next.queued) = (fingerprint, files, queued);
             let earlier = Some(Heritage::of(&self.installed)?);
             let blueprint = Blueprint { snapshot, settings: next.settings.clone(), load_time, earlier };

@@ -57,6 +57,8 @@ pub struct Prepared {
     pub moved: Vec<MovedPlace>,
     /// Places of netfilter whose handlers forward copies of packets, in the kernel.
     pub forwarding: Vec<ForwardingPlace>,
+    /// The scripts have run, and nothing is left to be done.
+    pub is_over: bool,
     /// Equal for equal snapshots.
     pub fingerprint: u64,
     /// Every file that was read.

@@ -19,11 +19,11 @@ use crate::pins::Pins;
 use crate::queues::Queues;
 use crate::session::{self, Session};
 use crate::sockets::Sockets;
-use crate::starting::{self, First};
+use crate::starting::{self, Beginning, First};
 use crate::watcher::Watcher;
-use crate::{Busy, Options, SessionError};
+use crate::{Options, SessionError};
 use moonhook_daemon::{Claim, DaemonError, Name, Publisher, Server};
-use moonhook_engine::{Settings, Trial};
+use moonhook_engine::Trial;
 use moonhook_load::{ForwardingPlace, MovedPlace, QueuedPlace};
 use moonhook_records::Counters;
 use std::collections::{BTreeMap, VecDeque};
@@ -34,7 +34,7 @@ use std::time::Instant;
 
 impl Session {
     /// Compiles and attaches the scripts; `audience` is told what happens from then on. The inbox is the session's own. `None` if `stop`
-    /// was set before anything was attached.
+    /// was set before anything was attached, or if nothing is left to be done when the scripts have run, which the audience is told.
     ///
     /// # Errors
     /// What a stage refuses, `Pinned`, `Daemon` for a name that is taken; nothing is attached then.
@@ -65,11 +65,22 @@ impl Session {
             contents: Vec::new(),
             netns: options.netns.clone(),
         };
-        let Some(Made { installed, plan, thread, fingerprint, queued, moved, forwarding }) =
-            make(&sources, &settings, earlier, (&inbox, &options.interfaces), (stop, busy))?
-        else {
-            return Ok(None);
+        let first = match starting::first(
+            &sources,
+            &settings,
+            earlier.map(Heritage::of).transpose()?,
+            &inbox,
+            (stop, busy),
+        )? {
+            Beginning::Made(first) => *first,
+            Beginning::Stopped => return Ok(None),
+            Beginning::Over => {
+                audience.over(&options.scripts)?;
+                return audience.finish().map(|()| None);
+            }
         };
+        let Made { installed, plan, thread, fingerprint, queued, moved, forwarding } =
+            assemble(first, &sources, earlier, (&inbox, &options.interfaces))?;
         let scripts: Vec<PathBuf> = options.scripts.iter().map(|script| absolute(script)).collect();
         let watcher = options.watch.then(|| Watcher::start(&inbox)).transpose()?;
         if let Some(watcher) = &watcher {
@@ -168,20 +179,14 @@ struct Made {
     forwarding: Vec<ForwardingPlace>,
 }
 
-/// Makes the program, with what it takes over of an earlier one. `None` if `stop` was set before.
-fn make(
+/// Puts the program together, with what it takes over of an earlier one.
+fn assemble(
+    first: First,
     sources: &Sources,
-    settings: &Settings,
     earlier: Option<&dyn Earlier>,
     (inbox, interfaces): (&Arc<Inbox>, &[String]),
-    (stop, busy): (&AtomicBool, Option<Busy>),
-) -> Result<Option<Made>, SessionError> {
-    let heritage = earlier.map(Heritage::of).transpose()?;
-    let Some(First { thread, program, fingerprint, files, queued, moved, forwarding }) =
-        starting::first(sources, settings, heritage, inbox, (stop, busy))?
-    else {
-        return Ok(None);
-    };
+) -> Result<Made, SessionError> {
+    let First { thread, program, fingerprint, files, queued, moved, forwarding } = first;
     let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files, interfaces)?;
     thread.connect(connection)?;
     installed.warnings.extend(warning_of_marks(&queued));
@@ -189,7 +194,7 @@ fn make(
     if let Some(earlier) = earlier {
         inherit::copy_variables(&plan, earlier, &installed.kernel)?;
     }
-    Ok(Some(Made { installed, plan, thread, fingerprint, queued, moved, forwarding }))
+    Ok(Made { installed, plan, thread, fingerprint, queued, moved, forwarding })
 }
 
 /// Where the script is to be pinned, if it is. What was pinned under its name by a process that did not get to an end is removed by

@@ -29,7 +29,16 @@ pub struct First {
     pub forwarding: Vec<ForwardingPlace>,
 }
 
-/// Makes the first program. `None` if that was stopped: threads that are at it end with the process.
+/// What becomes of load time and compiling.
+pub enum Beginning {
+    Made(Box<First>),
+    /// The scripts have run, and nothing is left to be done.
+    Over,
+    /// It was stopped: threads that are at it end with the process.
+    Stopped,
+}
+
+/// Makes the first program.
 ///
 /// # Errors
 /// What a stage refuses.
@@ -39,13 +48,19 @@ pub fn first(
     earlier: Option<Heritage>,
     inbox: &Arc<Inbox>,
     (stop, busy): (&AtomicBool, Option<Busy>),
-) -> Result<Option<First>, SessionError> {
+) -> Result<Beginning, SessionError> {
     let mut thread = LuaThread::load(sources.clone(), inbox, busy.clone())?;
-    let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else { return Ok(None) };
-    let Prepared { snapshot, queued, moved, forwarding, fingerprint, files, load_time } = *prepared;
+    let Some(prepared) = load_time(&mut thread, sources, inbox, stop)? else {
+        return Ok(Beginning::Stopped);
+    };
+    let Prepared { snapshot, queued, moved, forwarding, is_over, fingerprint, files, load_time } = *prepared;
+    if is_over {
+        return Ok(Beginning::Over);
+    }
     let blueprint = Blueprint { snapshot, settings: settings.clone(), load_time, earlier };
-    let program = compiled(blueprint, stop, busy)?;
-    Ok(program.map(|program| First { thread, program, fingerprint, files, queued, moved, forwarding }))
+    let Some(program) = compiled(blueprint, stop, busy)? else { return Ok(Beginning::Stopped) };
+    let first = First { thread, program, fingerprint, files, queued, moved, forwarding };
+    Ok(Beginning::Made(Box::new(first)))
 }
 
 fn load_time(
@@ -111,7 +126,7 @@ mod tests {
             });
             first(&sources, &Settings::default(), None, &inbox, (&stop, Some(busy)))
         });
-        assert!(started.unwrap().is_none());
+        assert!(matches!(started, Ok(Beginning::Stopped)));
         assert_eq!(Arc::strong_count(&note), 2, "the Lua thread is at it");
         let begun = Instant::now();
         while Arc::strong_count(&note) > 1 {

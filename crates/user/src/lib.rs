@@ -28,7 +28,7 @@ use protocol::Peer;
 
 pub use error::{RuntimeError, UserError};
 pub use kept::FrameObjects;
-pub use skb::{Asked, Changes, Refusal, Said, Skbs, Waiting};
+pub use skb::{Asked, Changes, Line, Refusal, Said, Skbs, Waiting};
 pub use tables::content;
 
 /// Runs handlers over frames.

@@ -35,8 +35,17 @@ pub struct Changes {
     /// The packet from its IP header on, if it has changed.
     pub bytes: Option<Vec<u8>>,
     pub connection_mark: Option<u32>,
+    /// Where handlers have first asked for the mark of the packet's connection, and there was none.
+    pub markless: Option<Line>,
     /// Frames to send, each by the interface with that number.
     pub sent: Vec<(u32, Vec<u8>)>,
+}
+
+/// A line of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub file: String,
+    pub number: usize,
 }
 
 /// What handlers have said of a packet.
@@ -90,6 +99,8 @@ pub(crate) struct Skb {
     connection_mark: Option<u32>,
     /// Where handlers have set that.
     is_marked: bool,
+    /// See [`Changes::markless`].
+    markless: Option<Line>,
     /// The object that shows its bytes, where there is only one: packets have one, copies as many as they are asked for.
     window: Option<Value>,
     is_copy: bool,
@@ -162,6 +173,7 @@ impl Skbs {
             mark: packet.mark,
             connection_mark: packet.connection_mark,
             is_marked: false,
+            markless: None,
             window: None,
             is_copy: false,
         })
@@ -174,7 +186,7 @@ impl Skbs {
     fn end(&self, skb: &AnyUserData, packet: &Waiting) -> mlua::Result<Changes> {
         let sent = self.sent.take().unwrap_or_default();
         let mut skb = skb.borrow_mut::<Skb>()?;
-        let window = skb.window.take();
+        let (window, markless) = (skb.window.take(), skb.markless.take());
         let connection_mark = skb.connection_mark.filter(|_| skb.is_marked);
         let bytes = skb.bytes.take().map(|bytes| bytes.packet().to_vec());
         drop(skb);
@@ -183,7 +195,7 @@ impl Skbs {
             unsafe { self.lua.exec_raw::<()>(window, |state| object::expire(state, 1)) }?;
         }
         let bytes = bytes.filter(|bytes| *bytes != packet.bytes);
-        Ok(Changes { bytes, connection_mark, sent })
+        Ok(Changes { bytes, connection_mark, markless, sent })
     }
 }
 

@@ -12,6 +12,7 @@ const NF_DROP: i32 = 0;
 const NF_ACCEPT: i32 = 1;
 
 const DNS: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_dns");
+const REJECT: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_reject");
 const SNI: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_sni");
 
 pub fn all() -> Vec<Work> {
@@ -25,6 +26,16 @@ pub fn all() -> Vec<Work> {
                 case("other port", network(frames::udp(5060, 128)), NF_ACCEPT),
             ],
             const { &[DNS] },
+        ),
+        work(
+            "Lunatik, RST of a copy at netfilter",
+            "lunatik_reject",
+            vec![
+                case("refused", network(frames::tcp(7001)), NF_DROP),
+                case("other port", network(frames::tcp(443)), NF_ACCEPT),
+                case("UDP", network(frames::udp(7001, 128)), NF_ACCEPT),
+            ],
+            const { &[REJECT] },
         ),
         work(
             "Lunatik, SNI by offsets at XDP",

@@ -14,7 +14,9 @@ use moonhook_session::{
     reloaded_json, replaced_json,
 };
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::io::Write;
+use std::path::PathBuf;
 
 pub struct Reporter {
     screen: Screen,
@@ -110,7 +112,23 @@ fn peer_text(peer: &Peer) -> String {
     format!("  at the other end of {}, {}{netns}, is {what}", peer.of, peer.interface)
 }
 
+fn texts(paths: &[PathBuf]) -> Vec<Cow<'_, str>> {
+    paths.iter().map(|path| path.to_string_lossy()).collect()
+}
+
 impl Audience for Reporter {
+    /// Says why the command ends.
+    fn over(&mut self, scripts: &[PathBuf]) -> Result<(), SessionError> {
+        if self.json {
+            self.line(&json!({ "type": "over", "scripts": texts(scripts) }))?;
+        } else if !self.quiet {
+            let note = report::over(&texts(scripts).join(" "));
+            self.flush()?;
+            self.put(Stream::Error, note.into_bytes())?;
+        }
+        self.flush()
+    }
+
     /// Says where the program is, in which mode, and why in that one.
     fn attached(&mut self, attached: &Attached<'_>) -> Result<(), SessionError> {
         let Attached {
@@ -131,7 +149,7 @@ impl Audience for Reporter {
                 self.put(Stream::Error, (report::rendered_warning(warning) + "\n").into_bytes())?;
             }
         }
-        let scripts: Vec<_> = scripts.iter().map(|script| script.to_string_lossy()).collect();
+        let scripts = texts(scripts);
         let interface = attachments.interface();
         let mode = attachments.mode();
         let refused = attachments.native_refused();

@@ -5,6 +5,7 @@ use super::{KERNEL_FLOOR, KERNEL_FLOOR_NAME, kernel_version, release};
 use crate::interface;
 use crate::peer::{Sent, is_lost};
 use crate::privilege::{Capability, effective_capabilities, granted};
+use moonhook_diagnostic::Diagnostic;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::io::Read;
@@ -62,6 +63,13 @@ pub fn queues_have_connections() -> Option<bool> {
         Fails(_) => Some(false),
         Unknown(_) => None,
     }
+}
+
+/// What a person should know of handlers in a process that use the marks of connections, where packets in queues come without.
+pub fn without_marks() -> Diagnostic {
+    Diagnostic::new("MH1104", "this kernel has no marks of connections for handlers in the process")
+        .reason("nil, and what is set is lost")
+        .help("use a kernel with CONFIG_NETFILTER_NETLINK_GLUE_CT, or have the handler run in the kernel: `--at tcx`")
 }
 
 fn glue(symbols: &str) -> Outcome {

@@ -112,7 +112,7 @@ const FEATURES: &[Row] = &[
     Row("memory limit", "maps of any size", Useful, host::memlock, "raise `ulimit -l`, or boot Linux 5.11 or newer"),
 ];
 
-pub use host::queues_have_connections;
+pub use host::{queues_have_connections, without_marks};
 
 /// Tries every feature. Takes some milliseconds.
 pub fn probe() -> Host {

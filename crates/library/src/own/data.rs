@@ -7,6 +7,9 @@ use crate::{COMPUTED, Found, Function, Gives, Library};
 pub const DATA: Library =
     Library { name: "data", found: Found::Methods, constants: &[], functions: &FUNCTIONS, instead: COMPUTED };
 
+/// Lua that finds fields in layouts, which are tables: for whoever has objects of bytes.
+pub const LAYOUTS: &str = include_str!("layouts.lua");
+
 /// What a method does with the bytes at an offset.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {

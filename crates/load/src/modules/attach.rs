@@ -65,6 +65,7 @@ pub(crate) fn registering(
     let earlier = context.registry.handlers.earlier;
     // Takes the place of a handler that is only given later.
     let undefined: Function = context.chunk("return function() end")?;
+    context.registers = true;
     context.function(name, move |lua, arguments| {
         if declared.is_closed() {
             return Err("handlers are registered at load time, before packets arrive".to_string());

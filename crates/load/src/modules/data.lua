@@ -24,9 +24,6 @@ local concat, tointeger = lib.table.concat, lib.math.tointeger
 local PACKET <const>, MEMORY <const>, OFFSET <const> = "\0packet", "\0memory", "\0offset"
 local LENGTH <const>, LAYOUT <const>, WHOLE <const> = "\0length", "\0layout", "\0whole"
 
--- What tables have that are layouts: whether all of their fields have been taken apart.
-local MARK <const> = "\0layout"
-
 -- What programs have of their own: integers of packets in the machine's order, nil where not all bytes are there; nothing is written then.
 -- Their second argument is an integer.
 local own = { peek = {}, poke = {} }
@@ -42,15 +39,15 @@ end
 local peek8, peek16, peek32, peek64 = own.peek[1], own.peek[2], own.peek[4], own.peek[8]
 local poke8, poke16, poke32, poke64 = own.poke[1], own.poke[2], own.poke[4], own.poke[8]
 
--- `least` is how many bytes a text must have that is read or written at an offset.
-local function make(writable, handled, swaps, members, least)
+-- `least` is how many bytes a text must have that is read or written at an offset; `layouts` is layouts.lua.
+local function make(writable, handled, swaps, members, least, layouts)
   local swap16, swap32, swap64 = swaps[2], swaps[4], swaps[8]
-  local HOST_IS_LITTLE = swap16(1) ~= 1
+  local number, fields = layouts.number, layouts.make(swap16(1) ~= 1)
+  local entry_in, mark, layout_from = fields.entry_of, fields.mark, fields.layout_from
 
   -- What `getmetatable` gives of objects, and nothing else.
   local kind = {}
   local class = { __metatable = kind }
-  local entries = {}
 
   -- Bytes ---------------------------------------------------------------------------------------------------------
 
@@ -264,36 +261,9 @@ local function make(writable, handled, swaps, members, least)
     write_bytes(self, at, count, before & ~mask | value << behind & mask)
   end
 
-  -- The first letters of types and of byte orders count.
-  local function first(value, default)
-    if type(value) == "number" then value = tostring(value) end
-    return type(value) == "string" and sub(value, 1, 1) or default
-  end
-
-  local function number(value, default)
-    if type(value) == "number" or type(value) == "string" then return tointeger(value) or default end
-    return default
-  end
-
-  local function entry_from(given)
-    if type(given) ~= "table" then return nil end
-    local offset, length = number(given[1], 0), number(given[2], 0)
-    local kind, order = first(given[3], "n"), first(given[4], "b")
-    offset, length = number(given.offset, offset), number(given.length, length)
-    kind, order = first(given.type, kind), first(given.endian, order)
-    if length == 0 then return nil end
-    local little = order == "l" or order == "h" and HOST_IS_LITTLE
-    return setmetatable({ offset = offset, length = length, text = kind == "s", little = little }, entries)
-  end
-
-  -- What a layout says under a name that is a field. Tables that load time has not made layouts of are read as they are, when a field is.
+  -- What the object's layout says under a name that is a field.
   local function entry_of(self, name)
-    local layout = self[LAYOUT]
-    if not layout or name == nil then return nil end
-    local entry = layout[name]
-    if type(entry) ~= "table" then return nil end
-    if getmetatable(entry) == entries then return entry end
-    if not layout[MARK] then return entry_from(entry) end
+    return entry_in(self[LAYOUT], name)
   end
 
   local function get(self, entry)
@@ -321,20 +291,6 @@ local function make(writable, handled, swaps, members, least)
     value = tointeger(value) or 0
     if entry.little and size > 8 then value = to_little(value, size) end
     write_bits(self, at // 8, at % 8, size, value)
-  end
-
-  local function layout_from(given)
-    if given[MARK] then return given end
-    -- While packets wait, only fields that are asked for are taken apart.
-    if handled() then
-      given[MARK] = false
-      return given
-    end
-    for name, described in pairs(given) do
-      given[name] = entry_from(described)
-    end
-    given[MARK] = true
-    return given
   end
 
   -- Objects -------------------------------------------------------------------------------------------------------
@@ -542,7 +498,8 @@ local function make(writable, handled, swaps, members, least)
 
   function M.layout(layout)
     if type(layout) ~= "table" then return end
-    return layout_from(layout)
+    -- While packets wait, only fields that are asked for are taken apart.
+    return handled() and mark(layout) or layout_from(layout)
   end
 
   -- The handler that is given objects in the place of packets.

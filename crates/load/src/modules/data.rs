@@ -5,7 +5,7 @@
 
 use mlua::{Function, Table, Value};
 use moonhook_library::methods_of;
-use moonhook_library::own::data::{HANDLED, MEMBERS, PEEKS, POKES, WRITABLE};
+use moonhook_library::own::data::{HANDLED, LAYOUTS, MEMBERS, PEEKS, POKES, WRITABLE};
 
 use super::byteorder::converted;
 use super::module::{Context, Module, integer};
@@ -28,6 +28,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     // Objects are made by it at packet time, too.
     context.names.add_function("setmetatable", lua.globals().get("setmetatable")?);
     let chunk: Table = context.chunk(include_str!("data.lua"))?;
+    let layouts: Table = context.chunk(LAYOUTS)?;
     let own: Table = chunk.get("own")?;
     for (rows, what) in [(PEEKS, "peek"), (POKES, "poke")] {
         let functions: Table = own.get(what)?;
@@ -48,7 +49,7 @@ fn open(context: &mut Context) -> mlua::Result<Table> {
     }
     let least = i64::from(context.registry.lunatik.is_some());
     let (module, around, plain, windows): (Table, Function, Function, Table) =
-        chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?, least))?;
+        chunk.get::<Function>("make")?.call((writable, handled, swaps, members(context)?, least, layouts))?;
     lua.set_named_registry_value(AROUND, around)?;
     lua.set_named_registry_value(PLAIN, plain)?;
     lua.set_named_registry_value(WINDOWS, windows)?;

@@ -31,6 +31,7 @@ struct Calls {
 }
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
+    context.registers = true;
     let table = context.lua.create_table()?;
     let calls = Calls {
         chain: caller(context, CALL.name, CALL_CHAIN)?,

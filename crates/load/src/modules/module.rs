@@ -29,6 +29,8 @@ pub(crate) struct Context<'a> {
     pub globals: &'a Table,
     /// The script's `pairs`.
     pairs: &'a Function,
+    /// Whether what is made registers handlers.
+    pub registers: bool,
 }
 
 impl<'a> Context<'a> {
@@ -38,7 +40,7 @@ impl<'a> Context<'a> {
         names: &'a mut Names,
         (globals, pairs): (&'a Table, &'a Function),
     ) -> mlua::Result<Self> {
-        Ok(Context { lua, registry, names, globals, pairs })
+        Ok(Context { lua, registry, names, globals, pairs, registers: false })
     }
 
     /// What Lua text of our own returns; it is given the standard library as Lua made it, and the script's `pairs`. Its functions

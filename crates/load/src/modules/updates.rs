@@ -24,6 +24,7 @@ const LISTEN: &str = "updates.listen";
 pub const EVENT: &[u8] = b"moonhook update";
 
 fn open(context: &mut Context) -> mlua::Result<Table> {
+    context.registers = true;
     let table = context.lua.create_table()?;
     let own = [(map::GLOBAL.open)(context)?, (event::GLOBAL.open)(context)?];
     let monotonic: Function = (super::linux::MODULE.open)(context)?.raw_get("monotonic")?;

@@ -31,6 +31,79 @@ fn data_is_read_and_written_within_its_bounds() {
     }
 }
 
+/// luadata's interface on the same objects: nothing of it raises errors.
+#[test]
+fn data_has_fields_by_layouts() {
+    let place = Place::new();
+    place.write("other.lua", "return function(d) d:layout{byte = {0, 8}} d.byte = d.byte + 1 end");
+    let lines = place.run(
+        "local data = require('data')
+         local l = data.layout{be = {0, 16}, le = {0, 16, 'number', 'le'}, four = {16, 4}, nine = {20, 9}, over = {32, 1}, gone = {0, 0}}
+         local d = data.new{0xaa, 0xbb, 0xcc, 0x1dd}
+         assert(l.gone == nil and data.layout(l) == l and d:layout(l) == d and d:layout(7) == nil and data.layout(7) == nil)
+         print(#d, d.be, d.le, d.four, d.nine, d.over, d.nobody, d:getuint8(3))
+         d.nine, d.over, d.nobody, d.layout, d.getuint8, d.le = 0x15a, 1, 2, 3, 4, 'x'
+         print(string.format('%x %x', d.nine, d.be), d:getuint8(0), type(d.layout), type(d.getuint8))
+         d:setuint16(0, 0x1234)
+         local s = d:segment(1, 2)
+         print(#s, tostring(s) == tostring(d):sub(2, 3), d:segment(4), d:segment(1, 4), d:segment(-1), #d:segment(0, 0), #d:segment(), #s:segment(1))
+         s:layout{byte = {offset = 0, length = 8}, text = {1, 1, 's'}} s.byte, s.text = 0x7f, 'zzz'
+         print(d:getuint8(1), d:getstring(2, 1), s.text, s:layout{text = {1, 9, 's'}}.text)
+         print(data.new(), data.new(0), data.new{}, data.new'', #data.new'abc', data.new'\\a':layout{x = {1, 7}}.x)
+         local big = data.new(9):layout{all = {4, 64}, more = {0, 65}, part = {3, 11, 'n', 'l'}}
+         big.all = -1 print(big.all, big.more, big:getuint8(0), big:getuint8(8)) big.part = 0x5a3 print(big.part)
+         d:layout{byte = {0, 8}} d.byte = 7
+         local r = require('lunatik').runtime('other') r:resume(d) r:stop() print(d.byte)
+         d:resize(2) print(#s, s.byte)",
+    );
+    let expected = [
+        "4\t43707\t48042\t12\t411\tnil\tnil\t221",
+        "15a 0\t0\tfunction\tfunction",
+        "2\ttrue\tnil\tnil\tnil\t0\t4\t1",
+        "127\tz\tz\tnil",
+        "nil\tnil\tnil\tnil\t3\t7",
+        "-1\tnil\t15\t240",
+        "1443",
+        "8",
+        "1\tnil",
+    ];
+    assert_eq!(lines, expected);
+    let segment = "require('data').new(4):segment(1):resize(9)";
+    assert_eq!(place.error(segment), "test:1: cannot resize external memory");
+}
+
+/// The objects of scripts for processes do what those of all others do (docs/data.md): fields at every bit, in both orders, of objects and segments.
+#[test]
+fn fields_are_those_of_other_scripts() {
+    const SCRIPT: &str = "
+        local data, state, results = require('data'), 7, {}
+        local function random(n) state = (state * 1103515245 + 12345) & 0x7fffffff return (state >> 8) % n end
+        local function note(value) results[#results + 1] = tostring(value) end
+        local kinds, orders = {'n', 's', 'number', 'string', nil}, {'b', 'l', 'h', 'net', 'little', nil}
+        for turn = 1, 3000 do
+          local bytes = {}
+          for i = 1, 1 + random(16) do bytes[i] = random(256) end
+          local whole = data.new(bytes)
+          local object = random(3) == 0 and whole:segment(random(6)) or random(4) == 0 and whole:segment(random(6), random(9) - 1) or whole
+          local field = {random(90) - 3, random(4) == 0 and 64 + random(3) or random(20) - 1, kinds[1 + random(5)], orders[1 + random(6)]}
+          if random(3) == 0 then field = {offset = field[1], length = field[2], type = field[3], endian = field[4]} end
+          local layout = {f = field}
+          object:layout(random(2) == 0 and data.layout(layout) or layout)
+          note(#object) note(object.f) note(object.g)
+          object.f = random(2) == 0 and random(0x7fffffff) * random(0x7fffffff) - random(2) or 'text'
+          note(object.f) note(tostring(whole))
+        end
+        local all = table.concat(results, ' '):gsub('[^%g ]', function(c) return string.format('<%d>', c:byte()) end)";
+    let place = Place::new();
+    let in_processes = place.run(&format!("{SCRIPT} print(all)"));
+    place.write("elsewhere.lua", &format!("{SCRIPT} error(all, 0)"));
+    let elsewhere = moonhook_load::load(&[place.path("elsewhere.lua")], &moonhook_load::Options::default());
+    let elsewhere = elsewhere.err().expect("it raises what it has found").to_string();
+    assert!(elsewhere.len() > 100_000, "{elsewhere}");
+    let (_, elsewhere) = elsewhere.split_once(": ").expect("the line stands before it");
+    assert_eq!(in_processes, [elsewhere]);
+}
+
 #[test]
 fn fifos_completions_and_mailboxes() {
     let place = Place::new();

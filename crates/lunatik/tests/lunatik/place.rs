@@ -1,6 +1,7 @@
 //! A place to run scripts in: a folder for them, a state, and what they have printed.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use mlua::{Function, Lua, LuaOptions, StdLib, Table};
@@ -67,7 +68,11 @@ impl Place {
     }
 
     pub fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.path().join(name), text).unwrap();
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// Runs code as a script's own function.

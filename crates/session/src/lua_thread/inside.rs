@@ -51,8 +51,9 @@ impl Thread {
         let queued = std::mem::take(&mut loaded.queued);
         let (places, moved) = (QueuedPlace::of(&queued), std::mem::take(&mut loaded.moved));
         let forwarding = std::mem::take(&mut loaded.forwarding);
+        let is_over = loaded.is_over;
         let prepared =
-            Prepared { snapshot, queued: places, moved, forwarding, fingerprint, files, load_time };
+            Prepared { snapshot, queued: places, moved, forwarding, is_over, fingerprint, files, load_time };
         let mut deciders = Deciders::new(queued);
         self.tell(Told::Loaded(Ok(Box::new(prepared))));
         // Whoever has loaded may find that nothing is to become of it.

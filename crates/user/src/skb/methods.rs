@@ -1,6 +1,6 @@
 //! What an `skb` can do. Messages number arguments as Lua does for methods: the object is not counted (`luaL_argerror`).
 
-use super::{Bytes, Sent, Skb, checksums, metadata};
+use super::{Bytes, Line, Sent, Skb, checksums, metadata};
 use crate::object;
 use mlua::{AnyUserData, Lua, MetaMethod, MultiValue, Table, UserDataFields, UserDataRefMut, Value};
 use moonhook_load::{raising, userdata_name};
@@ -164,12 +164,27 @@ fn copy(lua: &Lua, skb: &AnyUserData, _: &[Value]) -> Results {
         mark: packet.mark,
         connection_mark: packet.connection_mark,
         is_marked: false,
+        markless: None,
         window: None,
         is_copy: true,
     };
     drop(packet);
     one(Value::UserData(lua.create_any_userdata(copy).map_err(|error| error.to_string())?))
 }
+
+/// The line of a file that calls a method: the innermost one.
+fn calling_line(lua: &Lua) -> Option<Line> {
+    (0..LEVELS).find_map(|level| {
+        let line = lua.inspect_stack(level, |activation| {
+            let file = activation.source().source?.strip_prefix('@')?.to_string();
+            Some(Line { file, number: activation.current_line()? })
+        });
+        line.flatten()
+    })
+}
+
+/// Calls that may be between a script's line and a method: that of what raises its errors.
+const LEVELS: usize = 4;
 
 /// `skb:connmark([mark])`.
 fn connection_mark(lua: &Lua, skb: &AnyUserData, arguments: &[Value]) -> Results {
@@ -178,8 +193,11 @@ fn connection_mark(lua: &Lua, skb: &AnyUserData, arguments: &[Value]) -> Results
         _ => Some(integer(lua, arguments, "connmark")? as u32),
     };
     let (mut packet, _) = known(skb, "connmark")?;
-    if let (Some(mark), Some(_)) = (mark, packet.connection_mark) {
-        (packet.connection_mark, packet.is_marked) = (Some(mark), true);
+    match (mark, packet.connection_mark) {
+        (Some(mark), Some(_)) => (packet.connection_mark, packet.is_marked) = (Some(mark), true),
+        (None, Some(_)) => {}
+        (_, None) if packet.markless.is_some() => {}
+        (_, None) => packet.markless = calling_line(lua),
     }
     one(packet.connection_mark.map_or(Value::Nil, |mark| Value::Integer(i64::from(mark))))
 }
