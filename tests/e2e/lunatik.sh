@@ -124,6 +124,14 @@ filtered() {
         detach
         digs 10.0.0.8
         is '+++++' ask
+        # A process that is killed takes its filter along.
+        attach "$2" --root "$1" --netns "$NETNS" --form "$form"
+        eventually "moonhook run listens" test -e "$WORK/run/$3.sock"
+        is '+!!++' ask
+        kill -KILL "$RUN"
+        wait "$RUN" || true
+        RUN=''
+        is '+++++' ask
     done
 }
 is '+++++' ask
