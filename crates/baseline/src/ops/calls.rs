@@ -1,6 +1,6 @@
 //! Calls, returns and varargs.
 
-use super::frames;
+use super::{frames, inlined};
 use super::texts::{self, Called};
 use crate::body::Body;
 use crate::library::Direct;
@@ -54,6 +54,9 @@ fn call(body: &mut Body<'_, '_, '_>, i: Instruction) {
         return;
     }
     let after = body.may_call();
+    if let Some(arguments) = i.b().checked_sub(1).filter(|_| want == 1) {
+        inlined::call(body, i.a(), arguments, after.0);
+    }
     let count = body.count(i.b(), i.a() + 1);
     if let Some(fast) = name.and_then(|name| body.unit.general.fast(&name)) {
         fast_call(body, i, fast, (count, want), after.0);

@@ -8,6 +8,7 @@ mod comparison;
 mod control;
 mod fields;
 mod frames;
+mod inlined;
 mod loads;
 mod texts;
 
