@@ -1,7 +1,7 @@
 //! Calls, returns and varargs.
 
-use super::{frames, inlined};
 use super::texts::{self, Called};
+use super::{frames, inlined};
 use crate::body::Body;
 use crate::library::Direct;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Value};
