@@ -71,18 +71,13 @@ fn binary(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction) {
 /// The code for integers; leaves for `slow` where an operand is none. `false` if there is no such code.
 fn fast(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, right: Right, slow: Block) -> bool {
     use Opcode::*;
-    let op = match opcode {
-        AddI | AddK | Add => BinaryOp::Add,
-        SubK | Sub => BinaryOp::Sub,
-        MulK | Mul => BinaryOp::Mul,
-        BAndK | BAnd => BinaryOp::And,
-        BOrK | BOr => BinaryOp::Or,
-        BXorK | BXor => BinaryOp::Xor,
+    match opcode {
         ShlI | ShrI => return fast_shift(body, opcode, i, slow),
         Shl | Shr => return fast_variable_shift(body, opcode, i, slow),
         ModK | IDivK | Mod | IDiv => return fast_division(body, opcode, i, right, slow),
-        _ => return false,
-    };
+        _ => {}
+    }
+    let Some(op) = operator_of(opcode) else { return false };
     if matches!(right, Right::Other) {
         return false;
     }
@@ -105,6 +100,20 @@ fn fast(body: &mut Body<'_, '_, '_>, opcode: Opcode, i: Instruction, right: Righ
     };
     store_int(body, i.a(), result);
     true
+}
+
+/// What an instruction computes of integers, whichever they are.
+pub fn operator_of(opcode: Opcode) -> Option<BinaryOp> {
+    use Opcode::*;
+    Some(match opcode {
+        AddI | AddK | Add => BinaryOp::Add,
+        SubK | Sub => BinaryOp::Sub,
+        MulK | Mul => BinaryOp::Mul,
+        BAndK | BAnd => BinaryOp::And,
+        BOrK | BOr => BinaryOp::Or,
+        BXorK | BXor => BinaryOp::Xor,
+        _ => return None,
+    })
 }
 
 fn store_int(body: &mut Body<'_, '_, '_>, register: usize, value: Value) {

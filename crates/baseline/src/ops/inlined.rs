@@ -1,6 +1,7 @@
 //! Calls of small functions that compute with integers alone: what they compute stands in the place of the call, where all that they take are
 //! integers. Then nothing can fail in them, no metamethod can be called, and nobody sees that they had no frame.
 
+use super::arithmetic::operator_of;
 use crate::body::Body;
 use crate::known::Known;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Op, UnaryOp, Value};
@@ -217,19 +218,6 @@ impl Computed<'_, '_, '_, '_> {
             }
         }
     }
-}
-
-fn operator_of(opcode: Opcode) -> Option<BinaryOp> {
-    use Opcode::*;
-    Some(match opcode {
-        AddI | AddK | Add => BinaryOp::Add,
-        SubK | Sub => BinaryOp::Sub,
-        MulK | Mul => BinaryOp::Mul,
-        BAndK | BAnd => BinaryOp::And,
-        BOrK | BOr => BinaryOp::Or,
-        BXorK | BXor => BinaryOp::Xor,
-        _ => return None,
-    })
 }
 
 fn is_commutative(op: BinaryOp) -> bool {
