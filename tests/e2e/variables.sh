@@ -214,7 +214,6 @@ send 7000
 eventually "the timer sees the upvalues" grep -qFx "dropped two	2	shut	6	12	6" "$WORK/general.out"
 eventually "the timer assigns one" is dropped 100
 run 'mode = "open"'
-run 'last = nil'
 run 'last = "shut"'
 is last shut || die "a string does not stay"
 run 'last = true'
@@ -225,7 +224,6 @@ refused() {
     if "$MOONHOOK" exec count -e "$1" 2>"$WORK/log"; then die "$1 was taken"; fi
     grep -qF "variable '$2" "$WORK/log" || die "$(cat "$WORK/log")"
 }
-refused 'seen = "open"' "seen' of the handlers has an integer: assign nil, and the string 'open' in a later function"
 refused 'mode = "no such text"' "mode' of the handlers is nil or a boolean or an integer or a string of the script: it cannot be the string 'no such text'"
 refused 'mode = {}' "mode' of the handlers is nil or a boolean or an integer or a string of the script: it cannot be a table value"
 is 'seen, mode' "$(printf '2\topen')" || die "the variables are not what they were"
@@ -246,6 +244,14 @@ is 'seen, dropped, blocked[7002]' "$(printf '3\t101\ttrue')" || die "$(cat "$WOR
 run 'mode = "open"'
 send 7000
 eventually "counting goes on with the list" is 'seen, dropped, mode' "$(printf '4\t101\topen')"
+
+echo "general code: a reload says what it cannot keep"
+run 'mode = "shut"'
+sed -i 's/shut/closed/g' "$WORK/general.lua"
+"$MOONHOOK" reload count >"$WORK/log"
+grep -qF "mode: reset (it was the string 'shut', which the script does not have, it is what the script gives it)" "$WORK/log" ||
+    die "$(cat "$WORK/log")"
+is 'seen, mode' "$(printf '4\topen')" || die "the variable has another value than the script gives it"
 
 kill -INT "$RUN"
 wait "$RUN" || die "the scripts ended with $?"

@@ -285,6 +285,11 @@ impl<'u, 'g, 'a> Body<'u, 'g, 'a> {
         self.unit.general.is_of_packet(self.index, upvalue)
     }
 
+    /// Whether an upvalue is surely a variable of load time.
+    pub fn is_shared(&self, upvalue: usize) -> bool {
+        self.unit.general.is_shared(self.index, upvalue)
+    }
+
     /// What an upvalue holds, if that is known.
     pub fn known_upvalue(&self, upvalue: usize) -> Option<Known> {
         self.unit.general.known_upvalue(self.index, upvalue)

@@ -5,12 +5,15 @@
 //! time only (`runtime/lua/shared.lua`).
 
 use super::General;
+use super::reach::Reach;
+use super::script::Functions;
 use super::sites::Site;
 use moonhook_runtime::layout::{FIRST, FIRST_FIELDS, KEEPS, READ_SITES, READ_SIZE};
-use moonhook_snapshot::Prototype;
 use moonhook_snapshot::first_sums::{self, First};
+use moonhook_snapshot::instruction::{Instruction, Opcode};
 use moonhook_snapshot::same_word::{Amount, DEPTH, Function};
-use std::collections::{BTreeMap, HashMap};
+use moonhook_snapshot::{CellId, Prototype, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,6 +25,47 @@ pub struct Counts {
     fields: HashMap<usize, Vec<Arc<[u8]>>>,
     /// For each instruction that reads, which of the frame's notes it uses.
     notes: HashMap<usize, usize>,
+}
+
+/// Variables that functions read in order to assign a sum to them.
+#[derive(Default)]
+pub struct Summed {
+    pub cells: BTreeSet<CellId>,
+    /// The names of globals and fields that are.
+    pub names: BTreeSet<Arc<[u8]>>,
+}
+
+/// What each function that is reached assigns sums to, and the variables that can be.
+pub fn find(functions: &Functions<'_>, reach: &Reach) -> (HashMap<usize, Rc<Counts>>, Summed) {
+    let (mut all, mut summed) = (HashMap::new(), Summed::default());
+    for &function in &reach.functions {
+        let prototype = functions.get(function);
+        let counts = Counts::new(prototype);
+        for pc in counts.notes.keys() {
+            summed.add(reach, (function, prototype), *pc);
+        }
+        all.insert(function, Rc::new(counts));
+    }
+    (all, summed)
+}
+
+impl Summed {
+    /// Adds what the instruction at `pc` reads.
+    fn add(&mut self, reach: &Reach, (function, prototype): (usize, &Prototype), pc: usize) {
+        let i = Instruction(prototype.code[pc]);
+        match i.opcode() {
+            Some(Opcode::GetUpval) => {
+                let captured = reach.upvalues.get(&function).and_then(|upvalues| upvalues.get(i.b()));
+                self.cells.extend(captured.iter().flat_map(|captured| &captured.cells));
+            }
+            Some(Opcode::GetTabUp | Opcode::GetField | Opcode::Self_) => {
+                if let Some(Value::String(name)) = prototype.constants.get(i.c()) {
+                    self.names.insert(name.clone());
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// What an assigned value comes from.

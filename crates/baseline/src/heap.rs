@@ -1,15 +1,12 @@
 //! Load-time objects in the image: tables, closures, variables, records of functions.
 
 use super::General;
-use super::counts::Counts;
-use super::known::Known;
 use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
 use moonhook_runtime::{Function, find_function};
 use moonhook_snapshot::{CellId, ClosureId, TableId, Value};
 use std::collections::{BTreeSet, HashSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// A part of the library that scripts get as a value: the iterator of `ipairs`.
@@ -113,8 +110,13 @@ impl General<'_> {
         }
         let table = snapshot.table(id);
         let entries = self.entries(id);
+        let variables = self.variables_of(id);
+        let value = |general: &mut Self, key: &Value, value: &Value| {
+            let variable = text(key).and_then(|name| variables.get(name));
+            variable.map_or_else(|| general.constant(value), |variable| (TAG_VARIABLE, *variable))
+        };
         let mut entries: Vec<_> =
-            entries.iter().map(|(k, v)| (self.constant(k), self.key_hash(k), self.constant(v))).collect();
+            entries.iter().map(|(k, v)| (self.constant(k), self.key_hash(k), value(self, k, v))).collect();
         for name in self.missing(id) {
             entries.push(self.missing_entry(&name));
         }
@@ -122,7 +124,7 @@ impl General<'_> {
             array: table.array.iter().map(|value| self.constant(value)).collect(),
             entries,
             metatable: table.metatable.map_or(0, |meta| self.table(meta)),
-            flags: flags(snapshot, id),
+            flags: 0,
         };
         self.write_table(self.tables[&id], &content);
     }
@@ -167,20 +169,22 @@ impl General<'_> {
         }
     }
 
+    /// The variable (`U_…`) that a closure has.
     fn variable(&mut self, id: CellId) -> u64 {
         if let Some(known) = self.cells.get(&id) {
             return *known;
         }
-        let address = self.image.reserve(U_SIZE as usize);
+        let address = self.image.reserve((U_VALUE + V_SIZE) as usize);
         self.cells.insert(id, address);
-        self.image.put(address + U_PLACE as u64, address + U_VALUE as u64);
+        let place = address + U_VALUE as u64;
+        self.image.put(address + U_PLACE as u64, place);
         let value = self.constant(&self.functions.snapshot.cell(id).value);
-        self.image.put_value(address + U_VALUE as u64, value);
+        self.put_variable(place, value, self.sums.cells.contains(&id));
         address
     }
 
     /// The entries of a table that are in the program. Global variables and fields that packet code assigns have a place from the start.
-    fn entries(&self, id: TableId) -> Vec<(Value, Value)> {
+    pub fn entries(&self, id: TableId) -> Vec<(Value, Value)> {
         if self.shared.is_shared(id) {
             return Vec::new();
         }
@@ -223,44 +227,6 @@ impl General<'_> {
         ((TAG_STRING, self.image.text(name)), moonhook_runtime::text_hash(name), (TAG_MISSING, 0))
     }
 
-    /// Where the value of a global variable, or of a field of a table without metatable, is that packet code assigns.
-    pub fn place_of_known(&mut self, table: &Option<Known>, name: &[u8]) -> Option<u64> {
-        let snapshot = self.functions.snapshot;
-        let Some(Known::Value(Value::Table(table))) = *table else { return None };
-        let is_plain = snapshot.table(table).metatable.is_none();
-        is_plain.then(|| self.place_of_field(table, name)).flatten()
-    }
-
-    /// Where the value of a global variable or a field is that packet code assigns.
-    pub fn place_of_field(&mut self, table: TableId, name: &[u8]) -> Option<u64> {
-        let snapshot = self.functions.snapshot;
-        if !self.reach.is_assigned(snapshot, table, name) {
-            return None;
-        }
-        if !self.positions.contains_key(&table) {
-            let entries = self.entries(table);
-            let named = |(index, (key, _)): (usize, &(Value, Value))| Some((text(key)?.to_vec(), index));
-            let positions = entries.iter().enumerate().filter_map(named).collect();
-            self.positions.insert(table, positions);
-        }
-        let index = *self.positions.get(&table)?.get(name)?;
-        let array = snapshot.table(table).array.len() as u64 * VALUE_SIZE as u64;
-        let entry = self.table(table) + TABLE_SIZE as u64 + array + ENTRY_SIZE as u64 * index as u64;
-        Some(entry + E_TAG as u64)
-    }
-
-    /// Address of a table whose keys are the names that packet code assigns to tables of load time.
-    pub fn field_names(&mut self) -> u64 {
-        let mut names: Vec<Arc<[u8]>> = self.reach.assigned_names.iter().cloned().collect();
-        names.sort();
-        let entry = |name: &Arc<[u8]>| {
-            let hash = moonhook_runtime::text_hash(name);
-            ((TAG_STRING, self.image.text(name)), hash, (TAG_TRUE, 0))
-        };
-        let entries = names.iter().map(entry).collect();
-        self.put_table(&TableContent { entries, ..TableContent::default() })
-    }
-
     /// The record of a function (`P_…`); its entry follows when its code is made.
     pub fn prototype_record(&mut self, function: usize) -> u64 {
         if let Some(known) = self.records.get(&function) {
@@ -268,7 +234,6 @@ impl General<'_> {
         }
         let prototype = self.functions.get(function);
         let captures = &prototype.upvalues;
-        self.counts.insert(function, Rc::new(Counts::new(prototype)));
         let address = self.image.reserve(P_CAPTURES as usize + 8 * captures.len());
         self.records.insert(function, address);
         let name = self.traceback_name(function);
@@ -316,13 +281,10 @@ impl General<'_> {
     }
 }
 
-fn text(value: &Value) -> Option<&[u8]> {
+/// The text that a key is.
+pub fn text(value: &Value) -> Option<&[u8]> {
     match value {
         Value::String(text) => Some(text),
         _ => None,
     }
-}
-
-fn flags(snapshot: &moonhook_snapshot::Snapshot, id: TableId) -> u64 {
-    if reach::has_variables(snapshot, id) { FLAG_FIELDS as u64 } else { 0 }
 }

@@ -22,6 +22,11 @@ impl General<'_> {
         !self.reach.may_be_of_load_time(&self.functions, function, upvalue)
     }
 
+    /// Whether an upvalue is surely a variable of load time.
+    pub fn is_shared(&self, function: usize, upvalue: usize) -> bool {
+        self.reach.is_of_load_time(&self.functions, function, upvalue)
+    }
+
     /// What an upvalue holds, if that is known.
     pub fn known_upvalue(&self, function: usize, upvalue: usize) -> Option<Known> {
         if self.functions.is_hidden(function) {

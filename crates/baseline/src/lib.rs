@@ -58,8 +58,9 @@ use reach::Reach;
 use script::Functions;
 use shared::Shared;
 use sites::Site;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How the names of units begin; a number follows.
 pub const UNIT: &str = "unit_";
@@ -103,8 +104,8 @@ pub struct General<'a> {
     cells: HashMap<CellId, u64>,
     /// Objects that packet code can only pass around.
     opaque: HashMap<u32, u64>,
-    /// Of tables with variables, by name: which of the entries it is.
-    positions: HashMap<TableId, HashMap<Vec<u8>, usize>>,
+    /// Of tables with fields that packet code assigns: their variables by name.
+    fields: HashMap<TableId, Rc<BTreeMap<Arc<[u8]>, u64>>>,
     records: HashMap<usize, u64>,
     /// Accesses to fields, by function and instruction.
     accesses: HashMap<(usize, usize), accesses::Access>,
@@ -118,8 +119,10 @@ pub struct General<'a> {
     used_steps: BTreeSet<compact::Step>,
     /// Functions with a record whose code is still to be made.
     uncompiled: Vec<usize>,
-    /// Of these functions: what they assign sums to.
+    /// By function, what it assigns sums to.
     counts: HashMap<usize, Rc<counts::Counts>>,
+    /// Variables that are added to.
+    sums: counts::Summed,
 }
 
 /// Lowers all handlers of a snapshot to a program of general code for each hook. They have one image, in which functions are the sites of
@@ -162,6 +165,7 @@ fn lower_with(
         maps: interfaces::named(&functions, &reach).into_iter().collect(),
         ..ir::Module::default()
     };
+    let (counts, sums) = counts::find(&functions, &reach);
     let representatives = moonhook_specialise::exported::representatives(functions.snapshot, options);
     let general = General {
         functions,
@@ -185,7 +189,7 @@ fn lower_with(
         closures: HashMap::new(),
         cells: HashMap::new(),
         opaque: HashMap::new(),
-        positions: HashMap::new(),
+        fields: HashMap::new(),
         records: HashMap::new(),
         accesses: HashMap::new(),
         places: accesses::Places::default(),
@@ -194,7 +198,8 @@ fn lower_with(
         interpreted,
         used_steps: BTreeSet::new(),
         uncompiled: Vec::new(),
-        counts: HashMap::new(),
+        counts,
+        sums,
     };
     general.build()
 }

@@ -261,6 +261,13 @@ impl Reach {
         functions.is_hidden(index) || captured.is_none_or(|captured| !captured.cells.is_empty())
     }
 
+    /// Whether an upvalue of a function surely is a variable of load time.
+    pub fn is_of_load_time(&self, functions: &Functions<'_>, index: usize, upvalue: usize) -> bool {
+        let captured = self.upvalues.get(&index).and_then(|upvalues| upvalues.get(upvalue));
+        !functions.is_hidden(index)
+            && captured.is_some_and(|captured| !captured.made && !captured.cells.is_empty())
+    }
+
     /// Whether `table[name]` is a variable: a global one or a field that packet code may assign.
     pub fn is_assigned(&self, snapshot: &Snapshot, table: TableId, name: &[u8]) -> bool {
         self.assigned_names.contains(name) && has_variables(snapshot, table)

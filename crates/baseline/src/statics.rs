@@ -23,7 +23,6 @@ impl General<'_> {
         vec![
             (L_SHARED_META, shared_meta),
             (L_RECORD_NAMES, self.record_names()),
-            (L_FIELD_NAMES, self.field_names()),
             (L_EVENTS, self.image.words(&events)),
             (L_BUILTIN_NAMES, self.image.words(&names)),
             (L_OBJECT_NAMES, self.image.words(&objects)),

@@ -1,6 +1,19 @@
 //! Lua values in memory: a tag and a payload, 16 bytes.
 
-use moonhook_ir::{Builder, Value};
+use moonhook_ir::{BinaryOp, Builder, Value};
+use moonhook_runtime::layout::{V_SLOTS, V_TAG};
+
+/// Copies the value of a variable of load time (`V_…`), whose address is a number.
+pub fn copy_variable(code: &mut Builder, (to, disp): (Value, i64), place: Value) {
+    let variable = code.arena(place);
+    let tag = code.load(variable, V_TAG);
+    let slot = code.binary(BinaryOp::Shl, tag, 3);
+    let slot = code.binary(BinaryOp::Add, slot, place);
+    let slot = code.arena(slot);
+    let payload = code.load(slot, V_SLOTS);
+    code.store(to, disp, tag);
+    code.store(to, disp + 8, payload);
+}
 
 /// Copies a value.
 pub fn copy_value(code: &mut Builder, to: Value, to_disp: i64, from: Value, from_disp: i64) {

@@ -12,9 +12,6 @@ use std::sync::Arc;
 
 use crate::ControlError;
 
-/// How often words are read again that a handler changes meanwhile.
-const ATTEMPTS: usize = 8;
-
 /// The variables that the handlers of a program assign.
 pub(crate) struct Variables {
     memory: Memory,
@@ -34,6 +31,7 @@ struct Shared {
     name: String,
     offset: usize,
     sums: Option<Sums>,
+    is_summed: bool,
     kinds: Arc<[VariableKind]>,
     home: Home,
 }
@@ -89,6 +87,7 @@ impl Variables {
                 name: variable.name.clone(),
                 offset: variable.offset as usize,
                 sums: variable.sums,
+                is_summed: variable.is_summed,
                 kinds: variable.kinds.clone(),
                 home,
             })
@@ -124,11 +123,7 @@ impl Variables {
                 if is_same(&now, before) {
                     continue;
                 }
-                let stored = match &self.memory {
-                    Memory::Arena(_) => variable.store_tagged(section, &now),
-                    _ => variable.store_as_declared(section, &now),
-                };
-                result = stored.and(result);
+                result = variable.store(section, &now).and(result);
             }
             result
         };
@@ -182,8 +177,11 @@ fn is_same(now: &Value, before: &Value) -> bool {
 impl Shared {
     /// The handlers' value; `None` for what only they can have.
     fn load(&self, lua: &Lua, section: &DataSection<'_>) -> mlua::Result<Option<Value>> {
-        let [tag, payload] = self.steady(section);
+        // The tag comes first, as for handlers: the payload that is its own is one that was assigned with it.
+        let tag = section.load(self.offset).unwrap_or_default();
         let Some(kind) = self.kind(tag) else { return Ok(None) };
+        let payload = section.load(self.offset + kind.payload as usize).unwrap_or_default();
+        let payload = payload.wrapping_add(self.added(section));
         Ok(Some(match &kind.content {
             VariableContent::Nil => Value::Nil,
             VariableContent::Boolean => Value::Boolean(payload != 0),
@@ -201,23 +199,6 @@ impl Shared {
         }))
     }
 
-    /// Tag and payload that belong together: handlers write one after the other.
-    fn steady(&self, section: &DataSection<'_>) -> [u64; 2] {
-        let read = || {
-            let [tag, payload] = [0, 8].map(|word| section.load(self.offset + word).unwrap_or_default());
-            [tag, payload.wrapping_add(self.added(section))]
-        };
-        let mut words = read();
-        for _ in 0..ATTEMPTS {
-            let again = read();
-            if again == words {
-                break;
-            }
-            words = again;
-        }
-        words
-    }
-
     /// What the handlers have added in words of their CPUs.
     fn added(&self, section: &DataSection<'_>) -> u64 {
         self.sums.map_or(0, |sums| sums.added(|at| section.load(at)))
@@ -231,58 +212,24 @@ impl Shared {
         }
     }
 
-    /// Tag and payload of a value of the script.
-    fn words(&self, value: &Value) -> Option<[u64; 2]> {
-        let words = |kind: &VariableKind| Some([kind.tag, payload(&kind.content, value)?]);
-        self.kinds.iter().find_map(words)
+    /// The kind that a value of the script has here, and its payload.
+    fn encoded(&self, value: &Value) -> Option<(&VariableKind, u64)> {
+        self.kinds.iter().find_map(|kind| Some((kind, payload(&kind.content, value)?)))
     }
 
-    /// Gives the handlers a value of one of the kinds that the variable has.
-    fn store_as_declared(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
-        let words = self.words(value).ok_or_else(|| self.refusal(value))?;
-        match value {
-            Value::Nil => self.store_tag(section, words[0]),
-            _ => self.store(section, words),
+    /// Gives the handlers a value of one of the kinds that the variable has. The tag comes last: it says which payload is meant. What
+    /// handlers add to in words of their CPUs is added to from here on, too.
+    fn store(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
+        let (kind, payload) = self.encoded(value).ok_or_else(|| self.refusal(value))?;
+        if kind.content.has_payload() {
+            section.store(self.offset + kind.payload as usize, payload.wrapping_sub(self.added(section)));
+        }
+        section.store(self.offset, kind.tag);
+        if self.is_summed && kind.content == VariableContent::Nil {
+            let integer = self.kinds.iter().find(|kind| kind.content == VariableContent::Integer);
+            integer.map(|integer| section.store(self.offset + integer.payload as usize, 0));
         }
         Ok(())
-    }
-
-    /// Stores what says all with its tag. Handlers that add to a nil add to payload 0; the tag comes first, so that the payload
-    /// is 0 where one adds in between, and not behind a nil something else.
-    fn store_tag(&self, section: &DataSection<'_>, tag: u64) {
-        section.store(self.offset, tag);
-        section.store(self.offset + 8, 0);
-    }
-
-    /// The same where every read is one of two words. A handler that reads at this moment has the old tag with the old payload or
-    /// the new one: so a payload that means something is not replaced by one that means something else, but an integer by 0.
-    fn store_tagged(&self, section: &DataSection<'_>, value: &Value) -> Result<(), String> {
-        let [tag, payload] = self.words(value).ok_or_else(|| self.refusal(value))?;
-        let [present, _] = self.steady(section);
-        let has_payload = |tag: u64| self.kind(tag).is_none_or(|kind| kind.content.has_payload());
-        if !has_payload(tag) {
-            match self.kind(present).map(|kind| &kind.content) {
-                Some(VariableContent::Integer) => self.store_tag(section, tag),
-                _ => _ = section.store(self.offset, tag),
-            }
-            return Ok(());
-        }
-        if tag != present && has_payload(present) {
-            let name = &self.name;
-            let present = self.kind(present).map_or("an object".to_string(), |kind| described(&kind.content));
-            let what = given(value);
-            return Err(format!(
-                "variable '{name}' of the handlers has {present}: assign nil, and {what} in a later function"
-            ));
-        }
-        self.store(section, [tag, payload]);
-        Ok(())
-    }
-
-    /// The tag comes last: it says what the payload is. What handlers add to in words of their CPUs is added to from here on, too.
-    fn store(&self, section: &DataSection<'_>, [tag, payload]: [u64; 2]) {
-        section.store(self.offset + 8, payload.wrapping_sub(self.added(section)));
-        section.store(self.offset, tag);
     }
 
     fn refusal(&self, value: &Value) -> String {

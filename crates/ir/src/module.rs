@@ -90,6 +90,8 @@ pub struct Variable {
     pub home: VariableHome,
     /// Its words of each CPU, if it has some.
     pub sums: Option<Sums>,
+    /// Handlers add to it where it is nil, too: behind a nil, its integer is 0.
+    pub is_summed: bool,
     /// What its words can stand for. A single kind with a payload is meant whatever the tag is.
     pub kinds: Arc<[VariableKind]>,
 }
@@ -107,6 +109,8 @@ pub enum VariableHome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableKind {
     pub tag: u64,
+    /// Where the variable has the payload of this tag, in bytes from its first word.
+    pub payload: u32,
     pub content: VariableContent,
 }
 
@@ -143,7 +147,7 @@ impl VariableContent {
 
 impl Variable {
     /// Bytes of a variable in the data section `state`.
-    pub const SIZE: u32 = 24;
+    pub const SIZE: u32 = 48;
     /// The type of one that is always an integer.
     pub const INTEGER: &str = "integer";
     /// Where its first payload word is, in the section and in the arena.

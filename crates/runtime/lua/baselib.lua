@@ -43,7 +43,7 @@ function base_rawget(L, base, n)
   if n < 2 then return arg_error(L, 2, "value expected") end
   local t = u64(base + 8)
   if is_shared(t) then return inline.request_for_call(L, t, base + 16, base - 16, ACCESS_READ) end
-  local value = table_get(t, base + 16)
+  local value = table_get(L, t, base + 16)
   if u64(value) == TAG_MISSING then
     missing_error(L)
     return inline.operation_failed(L)
@@ -59,9 +59,6 @@ function base_rawset(L, base, n)
   if is_shared(t) then
     inline.copy_value(base - 16, base)
     return inline.request_for_call(L, t, base + 16, base + 32, ACCESS_WRITE)
-  end
-  if t < u64(L + L_IMAGE_END) and u64(t + T_FLAGS) & FLAG_FIELDS == 0 then
-    return raise(L, "a table of load time cannot be changed at packet time")
   end
   if table_set(L, t, base + 16, base + 32) < 0 then return inline.operation_failed(L) end
   return inline.result(base, TAG_TABLE, t)
@@ -103,7 +100,7 @@ function ipairs_next(L, base, n)
   local t = u64(base + 8)
   local value = table_get_int(t, i + 1)
   while u64(value) == TAG_NIL and u64(t + T_META) ~= 0 do
-    local handler = table_get_text(u64(t + T_META), "__index", text_hash("__index"))
+    local handler = table_get_text(L, u64(t + T_META), "__index", text_hash("__index"))
     if u64(handler) ~= TAG_TABLE then
       if u64(handler) == TAG_NIL then break end
       return raise(L, "a table cannot get an __index that is no table while ipairs walks it")

@@ -18,7 +18,7 @@ function base_getmetatable(L, base, n)
   if meta == 0 then return inline.result(base, TAG_NIL, 0) end
   -- The metatable of strings is not shown to scripts.
   if u64(base) == TAG_STRING then return inline.result(base, TAG_FALSE, 0) end
-  local field = table_get_text(meta, "__metatable", text_hash("__metatable"))
+  local field = table_get_text(L, meta, "__metatable", text_hash("__metatable"))
   if u64(field) ~= TAG_NIL then
     inline.copy_value(base - 16, field)
     return 1
@@ -33,7 +33,7 @@ function base_setmetatable(L, base, n)
   end
   local t = u64(base + 8)
   local old = u64(t + T_META)
-  if old ~= 0 and u64(table_get_text(old, "__metatable", text_hash("__metatable"))) ~= TAG_NIL then
+  if old ~= 0 and u64(table_get_text(L, old, "__metatable", text_hash("__metatable"))) ~= TAG_NIL then
     return raise(L, "cannot change a protected metatable")
   end
   if u64(t + T_FLAGS) & FLAG_ENTRY ~= 0 then return raise(L, "an entry of a shared table cannot get a metatable") end

@@ -315,7 +315,7 @@ end
 -- The same where they are in a table, which the function may have changed (luaT_getvarargs).
 function get_table_varargs(L, dest, want, vatab)
   local t = u64(vatab + 8)
-  local n = table_get_text(t, "n", text_hash("n"))
+  local n = table_get_text(L, t, "n", text_hash("n"))
   local count = u64(n + 8)
   if u64(n) ~= TAG_INT or ult(0x3fffffff, count) then
     return raise_here(L, "vararg table has no proper 'n'")

@@ -8,7 +8,7 @@ function entry_find(L, number, key)
   if all == 0 then return 0 end
   local held = table_get_int(all, number + 1)
   if u64(held) == TAG_NIL then return 0 end
-  local found = table_get(u64(held + 8), key)
+  local found = table_get(L, u64(held + 8), key)
   if u64(found) == TAG_NIL then return 0 end
   return u64(found + 8)
 end

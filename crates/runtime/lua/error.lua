@@ -156,7 +156,7 @@ function type_name(L, value)
   if tag == TAG_TABLE then
     local meta = u64(u64(value + 8) + T_META)
     if meta ~= 0 then
-      local name = table_get_text(meta, "__name", text_hash("__name"))
+      local name = table_get_text(L, meta, "__name", text_hash("__name"))
       if u64(name) == TAG_STRING then return u64(name + 8) end
     end
   end

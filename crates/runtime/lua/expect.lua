@@ -59,8 +59,8 @@ function expect_text_or(L, base, n)
   return inline.result(base, TAG_STRING, u64(base + 24))
 end
 
-local function has_field(meta, name, hash)
-  return u64(table_get_text(meta, name, hash)) ~= TAG_NIL
+local function has_field(L, meta, name, hash)
+  return u64(table_get_text(L, meta, name, hash)) ~= TAG_NIL
 end
 
 -- (i, value, what): that the value is a table, or has the metamethods that make it behave like one (checktab in ltablib.c):
@@ -72,9 +72,9 @@ function expect_table(L, base, n)
   local what = u64(base + 40)
   local meta = metatable_of(L, base + 16)
   if meta ~= 0 then
-    if what & 1 ~= 0 and not has_field(meta, "__index", text_hash("__index")) then meta = 0 end
-    if meta ~= 0 and what & 2 ~= 0 and not has_field(meta, "__newindex", text_hash("__newindex")) then meta = 0 end
-    if meta ~= 0 and what & 4 ~= 0 and tag ~= TAG_STRING and not has_field(meta, "__len", text_hash("__len")) then meta = 0 end
+    if what & 1 ~= 0 and not has_field(L, meta, "__index", text_hash("__index")) then meta = 0 end
+    if meta ~= 0 and what & 2 ~= 0 and not has_field(L, meta, "__newindex", text_hash("__newindex")) then meta = 0 end
+    if meta ~= 0 and what & 4 ~= 0 and tag ~= TAG_STRING and not has_field(L, meta, "__len", text_hash("__len")) then meta = 0 end
   end
   if meta == 0 then return type_error(L, start_for(base + 16, i), given(L), i, "table") end
   return 0
@@ -98,7 +98,7 @@ function metafield(L, base, n)
   local meta = metatable_of(L, base)
   if meta == 0 then return inline.result(base, TAG_NIL, 0) end
   local name = u64(base + 24)
-  inline.copy_value(base - 16, table_get_text(meta, name, text_hash(name)))
+  inline.copy_value(base - 16, table_get_text(L, meta, name, text_hash(name)))
   return 1
 end
 

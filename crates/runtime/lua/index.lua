@@ -16,7 +16,7 @@ end
 function metamethod(L, value, name, hash)
   local meta = metatable_of(L, value)
   if meta == 0 then return ADDR_NIL end
-  return table_get_text(meta, name, hash)
+  return table_get_text(L, meta, name, hash)
 end
 
 -- Requests `handler(first, second)` with one result for `dest`; the call stands behind the running function's registers.
@@ -45,6 +45,13 @@ function inline.request_for_call(L, t, key, place, kind)
   return SHARED
 end
 
+-- The address of a value that was found, good while others are looked for.
+function inline.kept(L, value)
+  if value ~= L + L_FOUND then return value end
+  inline.copy_value(L + L_OBJECT, value)
+  return L + L_OBJECT
+end
+
 -- dest := object[key]. 0, FAIL, REQUEST, OBJECT for a field of a packet object, or SHARED.
 function index(L, dest, object, key)
   local turns = 0
@@ -53,7 +60,7 @@ function index(L, dest, object, key)
     local handler = ADDR_NIL
     if tag == TAG_TABLE then
       local t = u64(object + 8)
-      local value = table_get(t, key)
+      local value = table_get(L, t, key)
       local found = u64(value)
       local meta = u64(t + T_META)
       if found ~= TAG_NIL or meta == 0 then
@@ -63,7 +70,7 @@ function index(L, dest, object, key)
         return 0
       end
       if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, dest, ACCESS_READ) end
-      handler = table_get_text(meta, "__index", text_hash("__index"))
+      handler = table_get_text(L, meta, "__index", text_hash("__index"))
       if u64(handler) == TAG_NIL then
         set64(dest, TAG_NIL)
         set64(dest + 8, 0)
@@ -80,7 +87,7 @@ function index(L, dest, object, key)
     end
     local kind = u64(handler)
     if kind == TAG_CLOSURE or kind == TAG_BUILTIN then return request_binary(L, handler, object, key, dest) end
-    object = handler
+    object = inline.kept(L, handler)
     turns = turns + 1
   end
   return raise_here(L, "'__index' chain too long; possible loop")
@@ -102,7 +109,7 @@ end
 function index_text(L, dest, object, text, hash)
   if u64(object) == TAG_TABLE then
     local t = u64(object + 8)
-    local value = table_get_text(t, text, hash)
+    local value = table_get_text(L, t, text, hash)
     local found = u64(value)
     if found ~= TAG_NIL or u64(t + T_META) == 0 then
       set64(dest, found)
@@ -122,11 +129,11 @@ local function inherited(L, meta, name)
   local turns = 0
   while turns < 16 do
     if meta == 0 or meta >= stop or meta == u64(L + L_SHARED_META) then return 0 end
-    local handler = table_get_text(meta, "__index", text_hash("__index"))
+    local handler = table_get_text(L, meta, "__index", text_hash("__index"))
     if u64(handler) ~= TAG_TABLE then return 0 end
     local t = u64(handler + 8)
     if t >= stop or u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return 0 end
-    local value = table_get_text(t, u64(name + A_NAME + 8), u64(name + A_HASH))
+    local value = table_get_text(L, t, u64(name + A_NAME + 8), u64(name + A_HASH))
     if u64(value) ~= TAG_NIL then return value end
     meta = u64(t + T_META)
     turns = turns + 1
@@ -144,8 +151,16 @@ function index_named(L, dest, object, name)
       local entry = table_find_text(t, u64(name + A_NAME + 8), hash)
       if entry ~= 0 and u64(entry + E_TAG) ~= TAG_NIL then
         set64(L + u64(name + A_POSITION), entry - u64(t + T_ENTRIES))
-        inline.copy_value(dest, entry + E_TAG)
-        return 0
+        if u64(entry + E_TAG) ~= TAG_VARIABLE then
+          inline.copy_value(dest, entry + E_TAG)
+          return 0
+        end
+        -- The object may be in the place of the value.
+        local found = variable_read(L, u64(entry + E_VALUE))
+        if u64(found) ~= TAG_NIL then
+          inline.copy_value(dest, found)
+          return 0
+        end
       end
     end
     local meta = u64(t + T_META)
@@ -208,8 +223,7 @@ function set_index(L, object, key, value)
       local meta = u64(t + T_META)
       if meta ~= 0 then
         if u64(t + T_FLAGS) & FLAG_SHARED ~= 0 then return inline.request_shared(L, t, key, value, ACCESS_WRITE) end
-        handler = table_get_text(meta, "__newindex", text_hash("__newindex"))
-        if u64(handler) ~= TAG_NIL and u64(table_get(t, key)) ~= TAG_NIL then handler = ADDR_NIL end
+        if u64(table_get(L, t, key)) == TAG_NIL then handler = table_get_text(L, meta, "__newindex", text_hash("__newindex")) end
       end
       if u64(handler) == TAG_NIL then
         return table_set(L, t, key, value)
@@ -232,7 +246,7 @@ function set_index(L, object, key, value)
       inline.copy_value(top + 48, value)
       return inline.request(L, top, 3, top, 0)
     end
-    object = handler
+    object = inline.kept(L, handler)
     turns = turns + 1
   end
   return raise_here(L, "'__newindex' chain too long; possible loop")
@@ -252,29 +266,6 @@ function set_index_text(L, object, text, value)
   set64(L + L_KEY, TAG_STRING)
   set64(L + L_KEY + 8, text)
   return set_index(L, object, L + L_KEY, value)
-end
-
--- Stores a value into memory that all packets share.
-function store_shared(L, place, value)
-  local tag = u64(value)
-  local payload = u64(value + 8)
-  local is_made = tag >= TAG_STRING and tag <= TAG_CLOSURE and (payload & 0xffffffff) >= u64(L + L_IMAGE_END)
-  if is_made or tag == TAG_THREAD then
-    local text = text_join(L, "a ", tag_name(tag))
-    if text ~= 0 then text = text_join(L, text, " made at packet time cannot be kept from packet to packet") end
-    if text == 0 then return FAIL end
-    return raise_here(L, text)
-  end
-  if tag == TAG_OBJECT and payload == OBJECT_EVENT then
-    return raise_here(L, "an event cannot be kept from packet to packet")
-  end
-  if tag >= TAG_STRUCTURE then
-    return raise_here(L, "a structure of the kernel's cannot be kept from packet to packet")
-  end
-  if tag == TAG_NIL then payload = 0 end
-  set64(place + 8, payload)
-  set64(place, tag)
-  return 0
 end
 
 -- dest := #object.

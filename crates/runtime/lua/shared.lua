@@ -138,18 +138,3 @@ function shared_was_absent(L, number, key)
   set64(slot + ABSENT_TABLE, 0)
   return 1
 end
-
--- Variables that handlers assign are such words too, by their addresses.
-
-function variable_note_read(L, place, value)
-  return shared_note_read(L, place >> 3, TAG_NIL, 0, value)
-end
-
--- Assigns the value at `value` to the variable at `place`: 0 or FAIL; 1 if nothing was done, for what is at L_RESULT is to be added, and
--- the place has an integer then. It may be nil, with 0 behind its tag: so that of CPUs that all make the first sum none is lost.
-function variable_assign(L, place, value)
-  local adds = shared_addition(L, place >> 3, ADDR_NIL, value, 0)
-  local found = u64(place)
-  if adds ~= 0 and found == TAG_INT or adds == 2 and found == TAG_NIL then return 1 end
-  return store_shared(L, place, value)
-end

@@ -82,15 +82,18 @@ function table_get_int(t, i)
   return value_of(find_int(t, i))
 end
 
--- The address of the value with a text as key; of a nil if there is none.
-function table_get_text(t, text, hash)
+-- The address of the value with a text as key; of a nil if there is none. That of a field which packet code assigns is good until the next one is read.
+function table_get_text(L, t, text, hash)
   if u64(t + T_FILTER) & inline.filter(hash) == 0 then return ADDR_NIL end
-  return value_of(table_find_text(t, text, hash))
+  local entry = table_find_text(t, text, hash)
+  if entry == 0 then return ADDR_NIL end
+  if u64(entry + E_TAG) == TAG_VARIABLE then return variable_read(L, u64(entry + E_VALUE)) end
+  return entry + E_TAG
 end
 
 -- The address of the value with the key at `k`; of a nil if there is none. The value may be overwritten with one that is not
 -- nil if neither is it, and the table is not of load time.
-function table_get(t, k)
+function table_get(L, t, k)
   local tag = u64(k)
   local payload = u64(k + 8)
   if tag == TAG_INT then
@@ -98,7 +101,7 @@ function table_get(t, k)
     return value_of(find_int(t, payload))
   end
   if tag == TAG_STRING then
-    return table_get_text(t, payload, text_hash(payload))
+    return table_get_text(L, t, payload, text_hash(payload))
   end
   -- Floats with integral value are the same keys as integers (Lua manual § 2.1).
   if tag == TAG_FLOAT and float_is_integer(payload) ~= 0 then return table_get_int(t, float_to_integer(payload)) end
@@ -112,7 +115,9 @@ function table_filled(t)
   local entry = u64(t + T_ENTRIES)
   local stop = entry + u64(t + T_USED)
   while entry < stop do
-    if u64(entry + E_TAG) ~= TAG_NIL then count = count + 1 end
+    local tag = u64(entry + E_TAG)
+    if tag == TAG_VARIABLE then tag = u64(u64(entry + E_VALUE)) end
+    if tag ~= TAG_NIL then count = count + 1 end
     entry = entry + ENTRY_SIZE
   end
   return count
@@ -239,35 +244,29 @@ function table_set_int(L, t, i, v)
   return set_int(L, t, i, v)
 end
 
--- Not TAG_NIL if the name is one under which packet code assigns: what has another name is taken to be constant.
-local function is_variable(L, text, hash)
-  local names = u64(L + L_FIELD_NAMES)
-  if names == 0 then return 0 end
-  return u64(table_get_text(names, text, hash))
+-- The variable that is a field of a table of load time; 0 where that cannot change.
+local function field_variable(t, text, hash)
+  local entry = table_find_text(t, text, hash)
+  if entry == 0 or u64(entry + E_TAG) ~= TAG_VARIABLE then return 0 end
+  return u64(entry + E_VALUE)
 end
 
 -- Tables of load time do not change, but for global variables and fields with names that packet code assigns.
 function table_set_variable(L, t, text, hash, v)
-  if u64(t + T_FLAGS) & FLAG_FIELDS ~= 0 and is_variable(L, text, hash) ~= TAG_NIL then
-    local place = table_get_text(t, text, hash)
-    if place ~= ADDR_NIL and u64(place) ~= TAG_MISSING then
-      -- What was read of it is not its value any more.
-      set64(L + L_RUN, u64(L + L_RUN) + 1)
-      return store_shared(L, place, v)
-    end
-  end
-  return refuse_change(L)
+  local place = field_variable(t, text, hash)
+  if place == 0 then return refuse_change(L) end
+  -- What was read of it is not its value any more.
+  set64(L + L_RUN, u64(L + L_RUN) + 1)
+  return variable_store(L, place, v)
 end
 
--- Where the value of a field is that packet code assigns, if the object is a table of load time and no metamethod has to be asked for the
--- field; else 0.
+-- The variable that is a field of an object, if that is a table of load time and no metamethod has to be asked for the field; else 0.
 function variable_place(L, object, text, hash)
   if u64(object) ~= TAG_TABLE then return 0 end
   local t = u64(object + 8)
-  if t >= u64(L + L_IMAGE_END) or u64(t + T_FLAGS) & FLAG_FIELDS == 0 then return 0 end
-  local place = table_get_text(t, text, hash)
-  local found = u64(place)
-  if place == ADDR_NIL or found == TAG_MISSING or found == TAG_NIL and u64(t + T_META) ~= 0 then return 0 end
+  if t >= u64(L + L_IMAGE_END) then return 0 end
+  local place = field_variable(t, text, hash)
+  if place == 0 or u64(place) == TAG_NIL and u64(t + T_META) ~= 0 then return 0 end
   return place
 end
 
@@ -335,12 +334,14 @@ function table_next(L, t, k, out)
   local entry = entries + (position - ENTRY_POSITIONS)
   local stop = entries + u64(t + T_USED)
   while entry < stop do
-    if u64(entry + E_TAG) ~= TAG_NIL then
-      if u64(entry + E_TAG) == TAG_MISSING then
+    local value = entry + E_TAG
+    if u64(value) == TAG_VARIABLE then value = variable_read(L, u64(entry + E_VALUE)) end
+    if u64(value) ~= TAG_NIL then
+      if u64(value) == TAG_MISSING then
         return raise_plain(L, "a table of the library cannot be traversed at packet time")
       end
       inline.copy_value(out, entry + E_KEY_TAG)
-      inline.copy_value(out + 16, entry + E_TAG)
+      inline.copy_value(out + 16, value)
       return 1
     end
     entry = entry + ENTRY_SIZE

@@ -41,6 +41,8 @@ struct Copied {
     /// What handlers of the earlier program have added besides.
     sums: Option<Sums>,
     is_integer: bool,
+    /// Which of the variables it is.
+    number: usize,
 }
 
 /// Compares what a new program has with what the earlier one has.
@@ -152,7 +154,9 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
                 if !shared {
                     let sums = old.sums.map(|(first, stride)| Sums { first, stride });
                     let is_integer = variable.ty == ir::Variable::INTEGER;
-                    plan.copies.push(Copied { from: old.offset, to: variable.offset, sums, is_integer });
+                    let number = plan.variables.len();
+                    let (from, to) = (old.offset, variable.offset);
+                    plan.copies.push(Copied { from, to, sums, is_integer, number });
                 }
                 TableKept::new(&variable.name, Kept::Kept)
             }
@@ -182,12 +186,12 @@ pub struct CopiedInteger {
 /// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost, but for integers, which
 /// [`add_late`] brings up to date.
 pub fn copy_variables(
-    plan: &Inheritance,
+    plan: &mut Inheritance,
     earlier: &dyn Earlier,
     new: &Kernel,
 ) -> Result<Vec<CopiedInteger>, SessionError> {
-    if let Some(kinds) = &plan.kinds {
-        copy_in_arenas(plan, kinds, earlier, new);
+    if let Some(kinds) = plan.kinds.take() {
+        copy_in_arenas(plan, &kinds, earlier, new);
         return Ok(Vec::new());
     }
     let Some(section) = earlier.map(STATE).filter(|_| !plan.copies.is_empty()) else { return Ok(Vec::new()) };
@@ -233,28 +237,43 @@ impl Copied {
 
 /// Copies tags and payloads. What one program alone can have, functions and tables, and strings that the new one does not
 /// have, stays as load time left it.
-fn copy_in_arenas(plan: &Inheritance, kinds: &[VariableKind], earlier: &dyn Earlier, new: &Kernel) {
+fn copy_in_arenas(plan: &mut Inheritance, kinds: &[VariableKind], earlier: &dyn Earlier, new: &Kernel) {
     let (Some(from), Some(to)) = (earlier.arena(), new.program.arena_section()) else { return };
     from.with(|from| {
         to.with(|to| {
-            for Copied { from: old, to: new, .. } in &plan.copies {
-                if let Some([tag, payload]) = translated(kinds, from, *old as usize) {
-                    to.store((new + ir::Variable::PAYLOAD) as usize, payload);
-                    to.store(*new as usize, tag);
+            for Copied { from: old, to: new, number, .. } in &plan.copies {
+                match translated(kinds, from, *old) {
+                    Ok((kind, payload)) => {
+                        to.store((new + kind.payload) as usize, payload);
+                        to.store(*new as usize, kind.tag);
+                    }
+                    Err(what) => {
+                        let variable = &mut plan.variables[*number];
+                        *variable = reset(&variable.name, &what, "what the script gives it");
+                    }
                 }
             }
         })
     });
 }
 
-/// Tag and payload, for the new program, of what the earlier one has at an offset.
-fn translated(kinds: &[VariableKind], from: &DataSection<'_>, offset: usize) -> Option<[u64; 2]> {
-    let (tag, payload) = (from.load(offset)?, from.load(offset + 8)?);
-    let kind = kinds.iter().find(|kind| kind.tag == tag)?;
-    let VariableContent::Texts(texts) = &kind.content else { return Some([tag, payload]) };
+/// Kind and payload, for the new program, of what the earlier one has at an offset; or what that is, if the new one cannot have it.
+fn translated<'k>(
+    kinds: &'k [VariableKind],
+    from: &DataSection<'_>,
+    offset: u32,
+) -> Result<(&'k VariableKind, u64), String> {
+    let object = || "a table or a function".to_string();
+    let tag = from.load(offset as usize).ok_or_else(object)?;
+    let kind = kinds.iter().find(|kind| kind.tag == tag).ok_or_else(object)?;
+    let payload = from.load((offset + kind.payload) as usize).ok_or_else(object)?;
+    let VariableContent::Texts(texts) = &kind.content else { return Ok((kind, payload)) };
     let (start, length) = (payload as u32 as usize, (payload >> 32) as usize);
-    let text = from.part(start..start + length)?;
-    Some([tag, *texts.get(&text)?])
+    let text = from.part(start..start + length).unwrap_or_default();
+    match texts.get(&text) {
+        Some(payload) => Ok((kind, *payload)),
+        None => Err(format!("the string '{}', which the script does not have", text.escape_ascii())),
+    }
 }
 
 #[cfg(test)]

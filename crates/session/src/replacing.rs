@@ -38,13 +38,13 @@ impl Session {
 
     /// Puts a new generation in the place of the present one.
     pub(crate) fn replace(&mut self, next: Next, since: Instant) -> Result<Reloaded, SessionError> {
-        let Next { generation, installed: mut next, plan, .. } = next;
+        let Next { generation, installed: mut next, mut plan, .. } = next;
         let NextGeneration { thread, sources, settings, options, fingerprint, queued, .. } = generation;
         let scripts = sources.scripts.clone();
         next.warnings.extend(warning_of_marks(&queued));
         let netns = options.as_ref().map_or(&self.options.netns, |options| &options.netns);
         next.consume(&self.inbox, &sources.options, netns.as_deref())?;
-        let copied = inherit::copy_variables(&plan, &self.installed, &next.kernel)?;
+        let copied = inherit::copy_variables(&mut plan, &self.installed, &next.kernel)?;
         let present: Vec<Point> = self.queues.points().cloned().collect();
         self.queues.prepare(&queued, options.as_deref().unwrap_or(&self.options), &self.inbox)?;
         let update = match options {

@@ -187,12 +187,13 @@ fn assemble(
     (inbox, interfaces): (&Arc<Inbox>, &[String]),
 ) -> Result<Made, SessionError> {
     let First { thread, program, fingerprint, files, queued, moved, forwarding } = first;
-    let (mut installed, Assembled { plan, connection }) = Installed::assemble(program, files, interfaces)?;
+    let (mut installed, Assembled { mut plan, connection }) =
+        Installed::assemble(program, files, interfaces)?;
     thread.connect(connection)?;
     installed.warnings.extend(warning_of_marks(&queued));
     installed.consume(inbox, &sources.options, sources.netns.as_deref())?;
     if let Some(earlier) = earlier {
-        inherit::copy_variables(&plan, earlier, &installed.kernel)?;
+        inherit::copy_variables(&mut plan, earlier, &installed.kernel)?;
     }
     Ok(Made { installed, plan, thread, fingerprint, queued, moved, forwarding })
 }

@@ -5,7 +5,7 @@
 
 use super::record::{self, Step};
 use crate::General;
-use crate::values::copy_value;
+use crate::values::{copy_value, copy_variable};
 use moonhook_ir as ir;
 use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, Block, CompareOp, Operand, Target, Terminator, Value};
@@ -142,6 +142,28 @@ impl Interpreter<'_, '_> {
     pub fn place(&mut self, field: i64) -> Value {
         let variable = self.variable(field);
         self.code.load(variable, U_PLACE)
+    }
+
+    /// Copies the value of a variable of load time.
+    pub fn copy_variable(&mut self, to: Value, place: Value) {
+        let to = self.code.arena(to);
+        copy_variable(&mut self.code, (to, 0), place);
+    }
+
+    /// The address of an upvalue's value; that of a variable of load time is copied to where other CPUs do not change it.
+    pub fn upvalue_object(&mut self, field: i64) -> Value {
+        let place = self.place(field);
+        let (shared, _) = self.code.new_block(0);
+        let (done, found) = self.code.new_block(1);
+        let end = self.code.load(self.state, L_IMAGE_END);
+        self.code.branch(CompareOp::ULt, place, end, (shared, &[]), (done, &[place]));
+        self.code.block = shared;
+        copy_variable(&mut self.code, (self.state, L_UPVALUE), place);
+        let state = self.code.load(self.state, L_SELF);
+        let copy = self.code.add(state, L_UPVALUE);
+        self.code.jump(done, &[copy]);
+        self.code.block = done;
+        found[0]
     }
 
     /// Copies the value at an address to another one.

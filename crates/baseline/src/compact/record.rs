@@ -19,6 +19,8 @@ steps!(
     Loop,
     /// Register a := the variable of upvalue b.
     GetUpvalue,
+    /// A variable of load time, by its address.
+    GetVariable,
     /// The same, and c is not 0: takes note of what was read, in order to add to it.
     ReadUpvalue,
     /// Upvalue b := register a.

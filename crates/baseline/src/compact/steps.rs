@@ -13,9 +13,9 @@ impl Interpreter<'_, '_> {
     pub(super) fn step(&mut self, step: Step) {
         use Step::*;
         match step {
-            Move | GetUpvalue | ReadUpvalue | SetUpvalue | AssignUpvalue | NoteRead | Assign | Closure
-            | Index | IndexUpvalue | ReadField | ReadUpvalueField | AssignField | SetIndex
-            | SetUpvalueIndex | NewTable | SetList => self.access(step),
+            Move | GetUpvalue | GetVariable | ReadUpvalue | SetUpvalue | AssignUpvalue | NoteRead
+            | Assign | Closure | Index | IndexUpvalue | ReadField | ReadUpvalueField | AssignField
+            | SetIndex | SetUpvalueIndex | NewTable | SetList => self.access(step),
             Arithmetic | Not | Length | BeginConcat | Concat | Test | HasTag | Same | Equal | Less
             | LessEqual | Answer => self.arithmetic(step),
             Call | TailCall | Return | Detach | Close | MarkClosed | VarArg | OneVarArg | HideVarArgs

@@ -5,7 +5,7 @@ use super::fields::{self, Address, Place, Stored};
 use super::loads;
 use crate::body::Body;
 use crate::known::Known;
-use crate::values::copy_value;
+use crate::values::{copy_value, copy_variable};
 use moonhook_ir::{Block, CompareOp, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -144,9 +144,8 @@ fn get_field(body: &mut Body<'_, '_, '_>, register: usize, object: Place, name: 
     fields::read_of_own(body, register, object, &text, &|body, after| {
         let (dest, object) = (body.address(register), object.address(body));
         let other = branch_if_variable(body, object, &text, |body, place| {
-            let pointer = body.code().arena(place);
             let base = body.base;
-            copy_value(body.code(), base, 16 * register as i64, pointer, 0);
+            copy_variable(body.code(), (base, 16 * register as i64), place);
             body.routine("variable_note_read", &[place, dest]);
             let args = [body.frame, body.base];
             body.code().jump(after.0, &args);
@@ -168,48 +167,47 @@ fn get_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     }
     // What packet code assigns has a fixed place.
     let name = body.constant_name(i.c());
-    if let Some(place) = body.unit.general.place_of_known(&table, &name) {
+    if let Some(place) = body.unit.general.variable_of_known(&table, &name) {
         let address = body.code().constant(place as i64);
-        let place = body.code().arena(address);
         let base = body.base;
-        copy_value(body.code(), base, 16 * i.a() as i64, place, 0);
+        copy_variable(body.code(), (base, 16 * i.a() as i64), address);
         if body.is_read_of_sum() {
             loads::note_read(body, address, i.a());
         }
         body.known.remove(&i.a());
         return;
     }
-    let object = upvalue_place(body, i.b());
+    let object = upvalue_object(body, i.b());
     get_field(body, i.a(), object, i.c());
 }
 
-/// Where an upvalue's value is.
-fn upvalue_place(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Place {
-    let address = upvalue_address(body, upvalue);
-    Place { pointer: body.code().arena(address), disp: 0, address: Address::Upvalue(upvalue) }
-}
-
-/// The address of an upvalue's value, as a number.
-pub fn upvalue_address(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Value {
-    loads::place(body, upvalue);
-    let frame = body.frame;
-    let closure = body.code().load(frame, F_CLOSURE);
-    let closure = body.code().arena(closure);
-    let variable = body.code().load(closure, C_VARIABLES + 8 * upvalue as i64);
-    let variable = body.code().arena(variable);
-    body.code().load(variable, U_PLACE)
+/// An upvalue, for an access to a field of it. What other CPUs may change is put where they do not.
+fn upvalue_object(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Place {
+    if let Some(Known::Value(value)) = body.known_upvalue(upvalue) {
+        let value = body.unit.general.constant(&value);
+        let address = body.unit.general.image.value(value);
+        let number = body.code().constant(address as i64);
+        return Place { pointer: body.code().arena(number), disp: 0, address: Address::Constant(address) };
+    }
+    let place = loads::place(body, upvalue);
+    if body.is_of_packet(upvalue) {
+        return Place { pointer: body.code().arena(place), disp: 0, address: Address::Upvalue(upvalue) };
+    }
+    let state = body.unit.state;
+    loads::copy_upvalue(body, upvalue, place, (state, L_UPVALUE), None);
+    Place { pointer: state, disp: L_UPVALUE, address: Address::State(L_UPVALUE) }
 }
 
 fn set_global(body: &mut Body<'_, '_, '_>, i: Instruction) {
     let table = body.known_upvalue(i.a());
     let name = body.constant_name(i.b());
-    if let Some(place) = body.unit.general.place_of_known(&table, &name) {
+    if let Some(place) = body.unit.general.variable_of_known(&table, &name) {
         let place = body.code().constant(place as i64);
         let value = stored(body, i).address(body);
         loads::assign_shared(body, place, value);
         return;
     }
-    let (object, value) = (upvalue_place(body, i.a()), stored(body, i));
+    let (object, value) = (upvalue_object(body, i.a()), stored(body, i));
     fields::assign(body, object, &name, value, None);
 }
 

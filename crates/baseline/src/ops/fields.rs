@@ -22,6 +22,10 @@ pub struct Place {
 pub enum Address {
     Register(usize),
     Upvalue(usize),
+    /// In the state, at this distance.
+    State(i64),
+    /// In the image.
+    Constant(u64),
 }
 
 impl Place {
@@ -32,7 +36,12 @@ impl Place {
     pub fn address(self, body: &mut Body<'_, '_, '_>) -> Value {
         match self.address {
             Address::Register(register) => body.address(register),
-            Address::Upvalue(upvalue) => super::access::upvalue_address(body, upvalue),
+            Address::State(disp) => {
+                let state = body.state_address();
+                body.code().add(state, disp)
+            }
+            Address::Constant(address) => body.code().constant(address as i64),
+            Address::Upvalue(upvalue) => super::loads::place(body, upvalue),
         }
     }
 }
@@ -104,6 +113,9 @@ fn found(
     let entry = entry(body, table, access, slow);
     let tag = body.code().load(entry, E_TAG);
     body.code().leave_if(CompareOp::Eq, tag, TAG_NIL as i32, slow, &[]);
+    if body.unit.general.reach.assigned_names.contains(name) {
+        body.code().leave_if(CompareOp::Eq, tag, TAG_VARIABLE as i32, slow, &[]);
+    }
     let payload = body.code().load(entry, E_VALUE);
     body.set(register, tag, payload);
     let args = [body.frame, body.base];

@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::known::Known;
-use crate::values::copy_value;
+use crate::values::{copy_value, copy_variable};
 use moonhook_ir::{AtomicOp, Block, CompareOp, Op, Size, Value as Address};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value;
@@ -62,11 +62,44 @@ fn variable(body: &mut Body<'_, '_, '_>, upvalue: usize) -> moonhook_ir::Value {
     body.code().arena(variable)
 }
 
-/// A pointer to the upvalue's value.
-pub fn place(body: &mut Body<'_, '_, '_>, upvalue: usize) -> moonhook_ir::Value {
+/// The address of the upvalue's value, or of its variable of load time.
+pub fn place(body: &mut Body<'_, '_, '_>, upvalue: usize) -> Address {
     let variable = variable(body, upvalue);
-    let place = body.code().load(variable, U_PLACE);
-    body.code().arena(place)
+    body.code().load(variable, U_PLACE)
+}
+
+/// Copies the value of an upvalue that is at `place`; takes note of what was read of a variable of load time, where it was put into the register `noted`.
+pub fn copy_upvalue(
+    body: &mut Body<'_, '_, '_>,
+    upvalue: usize,
+    place: Address,
+    (to, disp): (Address, i64),
+    noted: Option<usize>,
+) {
+    if body.is_of_packet(upvalue) {
+        return copy_own(body, (to, disp), place);
+    }
+    let (done, _) = body.code().new_block(0);
+    if !body.is_shared(upvalue) {
+        let (own, _) = body.code().new_block(0);
+        branch_if_of_packet(body, place, own);
+        let on = std::mem::replace(&mut body.code().block, own);
+        copy_own(body, (to, disp), place);
+        body.code().jump(done, &[]);
+        body.code().block = on;
+    }
+    copy_variable(body.code(), (to, disp), place);
+    if let Some(register) = noted {
+        note_read(body, place, register);
+    }
+    body.code().jump(done, &[]);
+    body.code().block = done;
+}
+
+/// Copies a variable of the packet's own.
+fn copy_own(body: &mut Body<'_, '_, '_>, (to, disp): (Address, i64), place: Address) {
+    let place = body.code().arena(place);
+    copy_value(body.code(), to, disp, place, 0);
 }
 
 fn get_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
@@ -80,18 +113,10 @@ fn get_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
             body.set_constant(i.a(), value);
         }
         _ => {
-            let pointer = variable(body, i.b());
-            let address = body.code().load(pointer, U_PLACE);
-            let place = body.code().arena(address);
-            let base = body.base;
-            copy_value(body.code(), base, 16 * i.a() as i64, place, 0);
-            if body.is_read_of_sum() && !body.is_of_packet(i.b()) {
-                let (done, _) = body.code().new_block(0);
-                branch_if_of_packet(body, address, done);
-                note_read(body, address, i.a());
-                body.code().jump(done, &[]);
-                body.code().block = done;
-            }
+            let address = place(body, i.b());
+            let (base, disp) = (body.base, 16 * i.a() as i64);
+            let noted = body.is_read_of_sum().then_some(i.a());
+            copy_upvalue(body, i.b(), address, (base, disp), noted);
         }
     }
     if let Some(known) = known {
@@ -127,26 +152,34 @@ pub fn assign_shared(body: &mut Body<'_, '_, '_>, address: Address, value: Addre
     let state = body.unit.state;
     let added = body.code().load(state, L_RESULT);
     let place = body.code().arena(address);
-    body.code().emit(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: place, disp: 8, value: added });
+    body.code().emit(Op::Atomic {
+        op: AtomicOp::Add,
+        size: Size::B8,
+        base: place,
+        disp: V_INT as i16,
+        value: added,
+    });
     // It may have been nil.
-    body.code().store(place, 0, TAG_INT as i32);
+    body.code().store(place, V_TAG, TAG_INT as i32);
     body.code().jump(done, &[]);
     body.code().block = done;
 }
 
 fn set_upvalue(body: &mut Body<'_, '_, '_>, i: Instruction) {
-    let pointer = variable(body, i.b());
-    let address = body.code().load(pointer, U_PLACE);
+    let address = place(body, i.b());
     if body.is_of_packet(i.b()) {
         let place = body.code().arena(address);
         let base = body.base;
         copy_value(body.code(), place, 0, base, 16 * i.a() as i64);
         return;
     }
+    let value = body.address(i.a());
+    if body.is_shared(i.b()) {
+        return assign_shared(body, address, value);
+    }
     let (own, _) = body.code().new_block(0);
     let (done, _) = body.code().new_block(0);
     branch_if_of_packet(body, address, own);
-    let value = body.address(i.a());
     assign_shared(body, address, value);
     body.code().jump(done, &[]);
     body.code().block = own;

@@ -59,8 +59,11 @@ fn module(tables: &[(&str, u32, Schema)]) -> Module {
 /// A variable of the handler: its name, what load time left in it as tag and payload, and what it can be.
 pub type Described<'a> = (&'a str, [u64; 2], &'a [(u64, VariableContent)]);
 
+/// How far variables are apart: a tag, and a payload for each kind.
+pub const APART: usize = 64;
+
 /// The state of `scripts`, whose first handler has these upvalues; fields are `global.field`, globals `_G.name`. Also gives the
-/// words of the variables, three each.
+/// words of the variables.
 pub fn variables(scripts: &[&str], variables: &[Described<'_>]) -> (Control, Section) {
     let (loaded, mut module, bytes) = described(scripts, variables, vec![]);
     module.maps.push(Map { name: "state".into(), kind: MapKind::Data(bytes) });
@@ -87,8 +90,11 @@ fn described(scripts: &[&str], variables: &[Described<'_>], mut bytes: Vec<u8>) 
     let loaded = load_all(scripts);
     let mut module = module(&[]);
     for (name, words, kinds) in variables {
-        let kind =
-            |(tag, content): &(u64, VariableContent)| VariableKind { tag: *tag, content: content.clone() };
+        let kind = |(number, (tag, content)): (usize, &(u64, VariableContent))| VariableKind {
+            tag: *tag,
+            payload: Variable::PAYLOAD + 8 * number as u32,
+            content: content.clone(),
+        };
         module.variables.push(Variable {
             name: name.trim_start_matches("_G.").to_string(),
             offset: bytes.len() as u32,
@@ -96,9 +102,15 @@ fn described(scripts: &[&str], variables: &[Described<'_>], mut bytes: Vec<u8>) 
             portable: true,
             home: home(&loaded, name),
             sums: None,
-            kinds: kinds.iter().map(kind).collect(),
+            is_summed: false,
+            kinds: kinds.iter().enumerate().map(kind).collect(),
         });
-        bytes.extend([words[0], words[1], 0].iter().flat_map(|word| word.to_ne_bytes()));
+        let mut own = [0u64; APART / 8];
+        own[0] = words[0];
+        // Of a single kind the tag does not matter.
+        let number = kinds.iter().position(|(tag, _)| *tag == words[0] || kinds.len() == 1);
+        number.into_iter().for_each(|number| own[1 + number] = words[1]);
+        bytes.extend(own.iter().flat_map(|word| word.to_ne_bytes()));
     }
     (loaded, module, bytes)
 }

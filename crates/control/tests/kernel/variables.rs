@@ -1,6 +1,6 @@
 //! Variables that handlers assign, from Lua.
 
-use crate::support::{expect, kernel, turn, variables, variables_in_arena};
+use crate::support::{APART, expect, kernel, turn, variables, variables_in_arena};
 use moonhook_ir::VariableContent::{Boolean, Float, Integer, Ipv4, Mac, Nil, Object, Text, Texts, Truth};
 use std::sync::Arc;
 
@@ -33,27 +33,29 @@ fn both_sides_have_the_same_variables() {
         ],
     );
     let words = words.data();
-    let word = |variable: usize, word: usize| words.load(24 * variable + 8 * word).unwrap();
-    let payloads = || (0..7).map(|variable| word(variable, 1) as i64).collect::<Vec<_>>();
+    let word = |variable: usize, word: usize| words.load(APART * variable + 8 * word).unwrap();
+    // Of "n", "from" and "limits.burst" the first kind's, of "maybe" that of integers and so on.
+    let of = [(0, 1), (2, 1), (2, 2), (3, 2), (3, 3), (5, 1), (6, 2)];
+    let payloads = || of.map(|(variable, number)| word(variable, number) as i64);
     expect(&mut state, &[("n, mode, from, maybe, limits.burst, total", "5 open 10.0.0.1 nil 3 nil")]);
     // What packets leave is seen, also by functions that share the variable.
-    assert!(words.store(8, 41) && words.store(24 * 5 + 8, 7));
-    assert!(words.store(24, 18) && words.store(24 * 3 + 8, 1) && words.store(24 * 3, 1));
+    assert!(words.store(8, 41) && words.store(APART * 5 + 8, 7));
+    assert!(words.store(APART, 18) && words.store(APART * 3 + 16, 1) && words.store(APART * 3, 1));
     expect(&mut state, &[("step(), n, mode, maybe, limits.burst", "42 42 shut true 14")]);
-    assert_eq!(payloads(), [42, 0, 0x0a00_0001, 1, 0, 14, 0]);
+    assert_eq!(payloads(), [42, 0x0a00_0001, 0, 1, 0, 14, 0]);
     // What is assigned is there for packets.
     expect(
         &mut state,
         &[("mode = 'open'; from = '52:54:00:12:34:56'; maybe = -1; total = 2^40; act = 'none'", "")],
     );
-    assert_eq!(payloads(), [42, 0, 0x5254_0012_3456, -1, 0, 14, 1 << 40]);
+    assert_eq!(payloads(), [42, 0x0a00_0001, 0x5254_0012_3456, 1, -1, 14, 1 << 40]);
     assert_eq!([1, 2, 3, 4, 6].map(|variable| word(variable, 0)), [17, 8, 2, 20, 2]);
     expect(&mut state, &[("maybe = nil; n = n - 50", ""), ("n, maybe, total", "-8 nil 1099511627776")]);
     // The error of one variable does not keep the others from being assigned.
     let turned = turn(&mut state);
     assert_eq!(turned, ["error: variable 'n' of the handlers is an integer: it cannot be the number -7.5"]);
     expect(&mut state, &[("n, total", "-8 1099511627768")]);
-    assert_eq!(payloads(), [-8, 0, 0x5254_0012_3456, 0, 0, 14, (1 << 40) - 8]);
+    assert_eq!(payloads(), [-8, 0x0a00_0001, 0x5254_0012_3456, 1, -1, 14, (1 << 40) - 8]);
 }
 
 #[test]
@@ -99,16 +101,20 @@ fn variables_of_general_code_have_values_of_all_types() {
         ("n", [3, 5]),
         ("mode", [5, 4 << 32]),
         ("from", [4, 1.5f64.to_bits()]),
-        ("maybe", [0, 77]),
+        ("maybe", [0, 0]),
         ("act", [7, 4096]),
         ("_G.total", [0, 0]),
     ];
     let described: Vec<_> = all.iter().map(|(name, words)| (*name, *words, &kinds[..])).collect();
     let (mut state, program, arena) = variables_in_arena(&[SCRIPT], &described, b"openshut");
     let word = |variable: usize, word: usize| {
-        arena.with(|bytes| bytes.load(8 + 24 * variable + 8 * word).unwrap()).unwrap()
+        arena.with(|bytes| bytes.load(8 + APART * variable + 8 * word).unwrap()).unwrap()
     };
-    let words = |variable: usize| [word(variable, 0), word(variable, 1)];
+    // Tag and the payload that is its own.
+    let words = |variable: usize| {
+        let tag = word(variable, 0);
+        [tag, word(variable, 1 + tag as usize)]
+    };
     expect(
         &mut state,
         &[
@@ -116,40 +122,28 @@ fn variables_of_general_code_have_values_of_all_types() {
             ("mode = 'shut'; maybe = true; n = step(); total = 2^40; act = nil", ""),
         ],
     );
-    let written = [[3, 6], [5, 4 | 4 << 32], [4, 1.5f64.to_bits()], [2, 77], [0, 4096], [3, 1 << 40]];
+    let written = [[3, 6], [5, 4 | 4 << 32], [4, 1.5f64.to_bits()], [2, 0], [0, 0], [3, 1 << 40]];
     assert_eq!([0, 1, 2, 3, 4, 5].map(words), written);
-    let of = "of the handlers";
-    let is = "is nil or a boolean or an integer or a string of the script: it cannot be";
-    let later = "in a later function";
+    let is = "of the handlers is nil or a boolean or an integer or a string of the script: it cannot be";
     expect(
         &mut state,
         &[
             ("mode = ''; maybe = false; act = 'open'", ""),
             ("mode, maybe, act", " false open"),
-            // A payload gives way to one of its own type, or to none.
-            (
-                "n = 'open'",
-                &format!("variable 'n' {of} has an integer: assign nil, and the string 'open' {later}"),
-            ),
-            (
-                "mode = 7",
-                &format!(
-                    "variable 'mode' {of} has a string of the script: assign nil, and the integer 7 {later}"
-                ),
-            ),
-            ("from = 7", &format!("variable 'from' {of} has a float: assign nil, and the integer 7 {later}")),
-            ("mode = 'more'", &format!("variable 'mode' {of} {is} the string 'more'")),
-            ("maybe = 1.5", &format!("variable 'maybe' {of} {is} the number 1.5")),
-            ("maybe = {}", &format!("variable 'maybe' {of} {is} a table value")),
-            ("n, mode, from, maybe", "6  1.5 false"),
-            ("n = nil", ""),
-            ("n = 'open'", ""),
-            ("n, total", "open 1099511627776"),
+            ("n = 'open'; mode = 7; from = 7", ""),
+            ("n, mode, from", "open 7 7"),
+            ("mode = 'more'", &format!("variable 'mode' {is} the string 'more'")),
+            ("maybe = 1.5", &format!("variable 'maybe' {is} the number 1.5")),
+            ("maybe = {}", &format!("variable 'maybe' {is} a table value")),
+            ("n, mode, from, maybe", "open 7 7 false"),
+            ("mode = nil", ""),
+            ("n, mode, total", "open nil 1099511627776"),
         ],
     );
-    assert_eq!((words(0), words(3)), ([5, 4 << 32], [1, 77]));
+    // What was assigned with another tag is still there.
+    assert_eq!((words(0), words(3), word(0, 1 + 3)), ([5, 4 << 32], [1, 0], 6));
     // What only handlers can have leaves the Lua state as it is; nothing is there without the program.
-    let stored = arena.with(|bytes| bytes.store(8 + 24 * 5, 6));
+    let stored = arena.with(|bytes| bytes.store(8 + APART * 5, 6));
     assert_eq!(stored, Some(true));
     expect(&mut state, &[("total", "1099511627776")]);
     drop(program);

@@ -6,6 +6,7 @@ mod generated;
 mod records;
 mod sums;
 mod support;
+mod variables;
 
 use crate::support::{entries, few, frame, loaded, loaded_as, loaded_with, run_twice};
 use moonhook_engine::{Form, Settings};

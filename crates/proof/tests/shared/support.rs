@@ -44,7 +44,8 @@ pub fn frame(description: &str) -> Vec<u8> {
 
 /// The table's entries in order.
 pub fn entries(program: &Program, module: &Module, name: &str) -> Vec<String> {
-    let table = module.tables.iter().find(|table| table.name == name).unwrap();
+    let named = module.tables.iter().find(|table| table.name == name);
+    let table = named.unwrap_or_else(|| panic!("no table {name} of {:?}", module.tables));
     let entries = tables::entries(program, module, table).unwrap();
     let mut lines: Vec<String> =
         entries.iter().map(|(key, value)| format!("{} {}", text(key), text(value))).collect();

@@ -81,7 +81,16 @@ constants! {
     C_COUNT = 8;
     C_VARIABLES = 16;
 
-    // Variables that closures share: where the value is, the next open one, the value once no register holds it.
+    // Variables of load time, which the packets of all CPUs share: the tag of the value; from `V_SLOTS` on, by tags, the last payload with that tag;
+    // and whether handlers add to it where it may be nil. A payload is never that of another tag, whatever other CPUs assign while one reads: who
+    // assigns writes the payload before the tag, and who reads takes the tag first (`lua/variable.lua`).
+    V_TAG = 0;
+    V_SLOTS = 8;
+    V_INT = 32;
+    V_SUMS = 96;
+    V_SIZE = 104;
+
+    // Variables that closures share: where the value is (one of load time: its `V_…`), the next open one, the value once no register holds it.
     U_PLACE = 0;
     U_NEXT = 8;
     U_VALUE = 16;

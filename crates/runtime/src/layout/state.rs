@@ -105,8 +105,6 @@ constants! {
     L_CALL_EXTRA = 528;
     /// Keys that the handler has seen shared tables to have nothing at (`ABSENT_SLOTS` times `ABSENT_SIZE`).
     L_ABSENT = 536;
-    /// Address of a table whose keys are the names that packet code assigns to tables of load time, or 0.
-    L_FIELD_NAMES = 632;
     /// Changes whenever copies of entries in tables of prefixes may not be what these tables have (`T_COPY`).
     L_COPIES = 640;
     /// The last assignments to words of shared tables and to variables (`WRITE_SLOTS` times `WRITE_SIZE`): the word's number, the key.
@@ -123,7 +121,13 @@ constants! {
     L_DECIMAL = 2424;
     /// The coroutine that runs, or 0.
     L_COROUTINE = 3528;
-    L_SIZE = 3536;
+    /// What a variable of load time was found to be (`lua/variable.lua`): a value, until the next one is read.
+    L_FOUND = 3536;
+    /// A value that was found so and is an object in which `__index` or `__newindex` looks further.
+    L_OBJECT = 3552;
+    /// The value of an upvalue, for an access to a field of it.
+    L_UPVALUE = 3568;
+    L_SIZE = 3584;
     /// Where the entry was that an access to a field found last, in bytes from the table's first entry: words of accesses (`A_POSITION`), which
     /// several accesses can have in common.
     L_POSITIONS = 4096;

@@ -27,6 +27,8 @@ constants! {
     TAG_MISSING = 12;
     /// The payload is the address of the coroutine, or of the state for what is none.
     TAG_THREAD = 13;
+    /// In tables of load time, in the place of the value of a field that packet code assigns: the payload is the address of its variable (`V_…`).
+    TAG_VARIABLE = 14;
     /// From here on, one for each type that a structure or an array of the kernel's can have: the payload is its address, which is not 0.
     TAG_STRUCTURE = 16;
     VALUE_SIZE = 16;
@@ -61,8 +63,6 @@ constants! {
     /// Bits of the texts that are or were keys: for each the one whose number is the upper six bits of the text's hash.
     T_FILTER = 96;
     TABLE_SIZE = 104;
-    /// In `T_FLAGS`, of a table of load time: fields can change whose names are in `L_FIELD_NAMES`.
-    FLAG_FIELDS = 2;
     /// A table that is a map, or a record in one. Its number stands in the flags from bit `FLAG_NUMBER` on; it has no entries
     /// of its own, and the metatable `L_SHARED_META`, so that whoever looks at metatables meets it.
     FLAG_SHARED = 4;

@@ -162,7 +162,7 @@ impl Pairs {
     fn get(&self, lua: &Lua, table: &Table, key: &LuaValue) -> Result<LuaValue> {
         let at = self.simulator.base();
         self.simulator.set_value(at, &self.to_value(key));
-        let place = self.routine("table_get", &[self.address(table), at]);
+        let place = self.routine("table_get", &[self.simulator.state(), self.address(table), at]);
         match self.simulator.value(place) {
             Value::String(text) => Ok(LuaValue::String(lua.create_string(text)?)),
             Value::Nil => Ok(LuaValue::Nil),

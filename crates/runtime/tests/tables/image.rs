@@ -26,7 +26,7 @@ fn place(simulator: &Simulator, content: &TableContent) -> i64 {
 
 fn get(simulator: &Simulator, table: i64, key: &Value) -> Value {
     simulator.set_value(simulator.base(), key);
-    simulator.value(call(simulator, "table_get", &[table, simulator.base()]))
+    simulator.value(call(simulator, "table_get", &[simulator.state(), table, simulator.base()]))
 }
 
 /// Keys of every kind, with values that are the numbers of the entries.
@@ -120,13 +120,17 @@ fn fields_that_packet_code_assigns_change() {
         (simulator.load(at + 8, 8) as u64, text_hash(name.as_bytes()))
     };
     let ((assigned, hash), (constant, other)) = (text("assigned"), text("constant"));
-    let entry = |key: u64, hash: u64| ((TAG_STRING, key), hash, (TAG_INT, 1));
-    let names = TableContent { entries: vec![entry(assigned, hash)], ..TableContent::default() };
-    let names = place(&simulator, &names);
-    simulator.set_field(L_FIELD_NAMES, names);
-    let entries = vec![entry(assigned, hash), entry(constant, other)];
-    let content = TableContent { entries, flags: FLAG_FIELDS as u64, ..TableContent::default() };
+    let variable = simulator.allocate(V_SIZE as usize);
+    simulator.set_bytes(variable, &[0; V_SIZE as usize]);
+    simulator.store(variable, 8, TAG_STRING);
+    simulator.store(variable + V_SLOTS + 8 * TAG_STRING, 8, assigned as i64);
+    let entries = vec![
+        ((TAG_STRING, assigned), hash, (TAG_VARIABLE, variable as u64)),
+        ((TAG_STRING, constant), other, (TAG_INT, 1)),
+    ];
+    let content = TableContent { entries, ..TableContent::default() };
     let table = place(&simulator, &content);
+    assert_eq!(get(&simulator, table, &Value::from("assigned")), Value::from("assigned"));
     for (key, result) in [("assigned", 0), ("constant", FAIL), ("other", FAIL)] {
         simulator.set_value(at, &Value::from(key));
         simulator.set_value(at + 16, &Value::Integer(7));

@@ -44,7 +44,7 @@ impl Context<'_> {
         for name in self.known.notes.assigned().cloned().collect::<Vec<_>>() {
             let text = Word::Imm(self.image_string(&name));
             let hash = Word::Imm(moonhook_runtime::text_hash(&name) as i64);
-            let place = self.call_routine_without_state("table_get_text", &[address, text, hash]);
+            let place = self.call_routine("table_get_text", &[address, text, hash]);
             let field = self.field_of_note(place, &mut unfit);
             there = self.add(there, field.there);
             if let Some((number, _)) = self.known.notes.find(&name) {

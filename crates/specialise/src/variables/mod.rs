@@ -6,6 +6,7 @@
 
 pub mod known;
 mod sums;
+mod unions;
 
 pub use known::{VariableId, Variables};
 pub use sums::MetSum;
@@ -24,6 +25,7 @@ use moonhook_snapshot::{CellId, Snapshot, Value};
 use std::collections::{BTreeSet, HashMap};
 
 const SIZE: u32 = ir::Variable::SIZE;
+const PAYLOAD: i16 = ir::Variable::PAYLOAD as i16;
 
 // What to keep instead.
 const STRINGS: &str = "keep an integer, or keep strings in a table that is declared: `map{key = \"string:16\", value = \"string:64\"}`";
@@ -46,10 +48,9 @@ impl Context<'_> {
         let (map, offset) = self.place_of_variable(index);
         let base = self.emit(Op::DataAddress { map, offset });
         let form = self.known.variables.form(index);
-        let mut word = |disp| self.load(base, disp, Size::B8, false);
-        let words: Vec<Word> = match &form {
-            Form::Union(_) => (0..form.words() as i16).map(|n| word(n * 8)).collect(),
-            _ => vec![word(8)],
+        let words = match &form {
+            Form::Union(variants) => self.load_union(base, variants, form.words()),
+            _ => vec![self.load(base, PAYLOAD, Size::B8, false)],
         };
         if let (Form::One(Variant::Int), Some(Word::Value(value))) = (&form, words.first()) {
             self.known.variables.note_load(*value, index);
@@ -101,14 +102,11 @@ impl Context<'_> {
             return Ok(());
         }
         self.known.variables.forget_loads(index);
-        let words = self.encode(value, &form);
-        if sums::is_nil_or_integer(&form) {
-            self.store_nil_or_integer(index, base, value, &words);
-            return Ok(());
+        if let Form::Union(_) = form {
+            return self.store_union(index, (base, &form), value);
         }
-        let first = if matches!(form, Form::Union(_)) { 0 } else { 8 };
-        for (index, word) in words.iter().enumerate() {
-            self.store(base, first + 8 * index as i16, Size::B8, *word);
+        for word in self.encode(value, &form) {
+            self.store(base, PAYLOAD, Size::B8, word);
         }
         Ok(())
     }
@@ -173,10 +171,7 @@ impl Context<'_> {
             };
             let value = Abs::of_load_time(self.snapshot, &initial);
             let variants: Vec<Variant> = self.known.variables.known[index].1.iter().copied().collect();
-            let (tag, payload) = self.encode_variants(&value, &variants);
-            for word in [tag, payload[0], payload[1]] {
-                bytes.extend(word.constant().unwrap_or(0).to_le_bytes());
-            }
+            bytes.extend(self.initial_bytes(&value, &variants));
         }
         let state = self.output.known_map(ir::maps::STATE);
         if given > 0 {
@@ -233,7 +228,8 @@ impl Knowledge {
                     }
                 },
                 sums: None,
-                kinds: variants.iter().map(|variant| self.objects.kind(*variant)).collect(),
+                is_summed: !snapshot.flows.is_empty() || self.variables.summed.contains(&index),
+                kinds: variants.iter().map(|variant| self.objects.kind(*variant, variants.len())).collect(),
             }
         };
         self.variables.known.iter().enumerate().map(variable).collect()
@@ -266,8 +262,8 @@ fn can_be_nil(value: &Abs) -> bool {
 }
 
 impl Objects {
-    /// What a variant of a variable means to user space.
-    pub fn kind(&self, variant: Variant) -> ir::VariableKind {
+    /// What a variant of a variable means to user space, if it is one of so many.
+    pub fn kind(&self, variant: Variant, count: usize) -> ir::VariableKind {
         let content = match variant {
             Variant::Nil => ir::VariableContent::Nil,
             Variant::Bool => ir::VariableContent::Boolean,
@@ -285,7 +281,8 @@ impl Objects {
             | Variant::Entry(_)
             | Variant::Structure(_) => ir::VariableContent::Object,
         };
-        ir::VariableKind { tag: variant.tag() as u64, content }
+        let payload = if count > 1 { variant.place() } else { ir::Variable::PAYLOAD };
+        ir::VariableKind { tag: variant.tag() as u64, payload, content }
     }
 }
 

@@ -1,17 +1,17 @@
 //! Sums of variables that may be nil: `n = (n or 0) + 1` is an atomic addition as well.
 //!
-//! Of nil and integers, nil has payload 0, so that what adds to it adds to the payload, and says behind that that it is an integer. Of
-//! CPUs that all make the first sum none is lost then. Who assigns an integer writes the payload before the tag, too, and who
-//! assigns nil the tag before the payload: whatever other CPUs do in between, the variable is never nil with another payload than 0.
+//! Where a variable is added to, its nil has 0 as its integer, so that what adds to it adds to that, and says behind that that it is an integer. Of
+//! CPUs that all make the first sum none is lost then. Who assigns nil writes the tag before the 0: whatever other CPUs do in between, the
+//! variable does not stay nil with another integer than 0.
 
-use super::Variables;
+use super::{PAYLOAD, Variables};
 use crate::context::{Context, Result};
 use crate::paths::Form;
 use crate::state::Facts;
 use crate::value::{Abs, Variant, Word};
 use moonhook_ir as ir;
 use moonhook_ir::words::Words;
-use moonhook_ir::{CompareOp, Op, Size};
+use moonhook_ir::{Op, Size};
 
 /// A value behind a join that is what was read of a variable, nil being 0, plus something.
 pub enum MetSum {
@@ -40,7 +40,7 @@ impl Context<'_> {
         }
         let added = added.unwrap_or_else(|| self.sub(Word::Value(sum), Word::Value(old)));
         let value = self.value(added);
-        let old = self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base, disp: 8, value });
+        let old = self.emit(Op::Atomic { op: ir::AtomicOp::Add, size: Size::B8, base, disp: PAYLOAD, value });
         if may_be_nil {
             self.store(base, 0, Size::B8, Word::Imm(Variant::Int.tag()));
             if self.known.variables.summed.insert(index) && self.known.variables.unclear.contains(&index) {
@@ -53,33 +53,14 @@ impl Context<'_> {
         Ok(true)
     }
 
-    /// Assigns a value to a variable that is nil or an integer.
-    pub(super) fn store_nil_or_integer(
-        &mut self,
-        index: usize,
-        base: ir::Value,
-        value: &Abs,
-        words: &[Word],
-    ) {
-        let disps: [i16; 2] = if *value == Abs::Nil { [0, 8] } else { [8, 0] };
-        for disp in disps {
-            self.store(base, disp, Size::B8, words[disp as usize / 8]);
-        }
-        let Abs::Union(union) = value else { return };
-        if !union.variants.contains(&Variant::Nil) {
-            return;
-        }
+    /// Behind the assignment of nil: what is added to a nil is added to 0.
+    pub(super) fn clear_sum(&mut self, index: usize, base: ir::Value) {
         // Functions of flows may add to it, whatever the handlers do.
-        if !self.known.variables.summed.contains(&index) && self.snapshot.flows.is_empty() {
+        if self.known.variables.summed.contains(&index) || !self.snapshot.flows.is_empty() {
+            self.store(base, PAYLOAD, Size::B8, Word::Imm(0));
+        } else {
             self.known.variables.unclear.insert(index);
-            return;
         }
-        // An integer, as which another CPU may add to it by now, stays as it is.
-        let is_nil = self.compare(CompareOp::Eq, words[0], Variant::Nil.tag());
-        let is_nil = self.condition_word(is_nil);
-        let mask = self.sub(is_nil, Word::Imm(1));
-        let value = self.value(mask);
-        self.emit(Op::Atomic { op: ir::AtomicOp::And, size: Size::B8, base, disp: 8, value });
     }
 
     /// Notes what was read of a variable that may be nil.

@@ -90,8 +90,8 @@ impl Encoder<'_, '_> {
             return;
         }
         let name = self.text(i.c()).to_vec();
-        if let Some(place) = self.general.place_of_known(&table, &name) {
-            self.push(Step::Move, [a, place as u32 | 1, 0]);
+        if let Some(place) = self.general.variable_of_known(&table, &name) {
+            self.push(Step::GetVariable, [a, place as u32, 0]);
             if self.sites.is_read(self.pc) {
                 self.push_failing(Step::NoteRead, [place as u32, a, 0]);
             }
@@ -106,7 +106,7 @@ impl Encoder<'_, '_> {
         let table = self.general.known_upvalue(self.index, i.a());
         let name = self.text(i.b()).to_vec();
         let value = self.stored(i);
-        if let Some(place) = self.general.place_of_known(&table, &name) {
+        if let Some(place) = self.general.variable_of_known(&table, &name) {
             self.push_failing(Step::Assign, [place as u32, value, 0]);
             return;
         }

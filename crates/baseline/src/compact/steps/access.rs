@@ -15,7 +15,13 @@ impl Interpreter<'_, '_> {
             }
             Step::GetUpvalue => {
                 let (to, from) = (self.register(A), self.place(B));
-                self.copy(to, from);
+                self.leave_own(from, |this| this.copy(to, from));
+                self.copy_variable(to, from);
+                self.next();
+            }
+            Step::GetVariable => {
+                let (to, from) = (self.register(A), self.number(B));
+                self.copy_variable(to, from);
                 self.next();
             }
             Step::ReadUpvalue => self.read_upvalue(),
@@ -49,11 +55,11 @@ impl Interpreter<'_, '_> {
         use Step::{AssignField, Index, IndexUpvalue, ReadField, ReadUpvalueField, SetUpvalueIndex};
         if matches!(step, Index | IndexUpvalue | ReadField | ReadUpvalueField) {
             let is_upvalue = matches!(step, IndexUpvalue | ReadUpvalueField);
-            let object = if is_upvalue { self.place(B) } else { self.register(B) };
+            let object = if is_upvalue { self.upvalue_object(B) } else { self.register(B) };
             let (dest, key) = (self.register(A), self.operand(C));
             if matches!(step, ReadField | ReadUpvalueField) {
                 self.if_variable(object, key, |this, place| {
-                    this.copy(dest, place);
+                    this.copy_variable(dest, place);
                     this.routine("variable_note_read", &[place, dest]);
                     this.next();
                 });
@@ -61,7 +67,7 @@ impl Interpreter<'_, '_> {
             let status = self.routine("index", &[dest, object, key]);
             return self.check(status);
         }
-        let object = if step == SetUpvalueIndex { self.place(A) } else { self.register(A) };
+        let object = if step == SetUpvalueIndex { self.upvalue_object(A) } else { self.register(A) };
         let (key, value) = (self.operand(B), self.operand(C));
         if step == AssignField {
             self.if_variable(object, key, |this, place| this.assign(place, value));
@@ -83,30 +89,28 @@ impl Interpreter<'_, '_> {
         self.code.block = on;
     }
 
-    /// Ends the step where a variable is one of the packet's own.
-    fn leave_own(&mut self, address: Value, value: Option<Value>) {
+    /// Ends the step by `own_step` where a variable is one of the packet's own.
+    fn leave_own(&mut self, address: Value, own_step: impl FnOnce(&mut Self)) {
         let end = self.code.load(self.state, L_IMAGE_END);
         let (own, _) = self.code.new_block(0);
         self.code.leave_if(CompareOp::UGe, address, end, own, &[]);
         let on = std::mem::replace(&mut self.code.block, own);
-        if let Some(value) = value {
-            self.copy(address, value);
-        }
+        own_step(self);
         self.next();
         self.code.block = on;
     }
 
     fn read_upvalue(&mut self) {
         let (to, from) = (self.register(A), self.place(B));
-        self.copy(to, from);
-        self.leave_own(from, None);
+        self.leave_own(from, |this| this.copy(to, from));
+        self.copy_variable(to, from);
         self.routine("variable_note_read", &[from, to]);
         self.next();
     }
 
     fn assign_upvalue(&mut self) {
         let (address, value) = (self.place(B), self.register(A));
-        self.leave_own(address, Some(value));
+        self.leave_own(address, |this| this.copy(address, value));
         self.assign(address, value);
     }
 
@@ -120,9 +124,15 @@ impl Interpreter<'_, '_> {
         self.code.block = adds;
         let added = self.code.load(self.state, L_RESULT);
         let place = self.code.arena(address);
-        self.code.emit(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: place, disp: 8, value: added });
+        self.code.emit(Op::Atomic {
+            op: AtomicOp::Add,
+            size: Size::B8,
+            base: place,
+            disp: V_INT as i16,
+            value: added,
+        });
         // It may have been nil.
-        self.code.store(place, 0, TAG_INT as i32);
+        self.code.store(place, V_TAG, TAG_INT as i32);
         self.next();
     }
 

@@ -131,7 +131,7 @@ impl Context<'_> {
     fn field_place(&mut self, address: Word, name: &str) -> Word {
         let text = Word::Imm(self.image_string(name.as_bytes()));
         let hash = Word::Imm(moonhook_runtime::text_hash(name.as_bytes()) as i64);
-        self.call_routine_without_state("table_get_text", &[address, text, hash])
+        self.call_routine("table_get_text", &[address, text, hash])
     }
 
     fn put_fitting(&mut self, table: TableId, ty: &Type, place: Word, to: Address) -> Result<()> {
