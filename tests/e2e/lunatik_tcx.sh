@@ -119,6 +119,16 @@ eventually "the hosts reach one another" is_open
 for line in 'ipv4 PRE_ROUTING -150 runs at tc.ingress' 'ipv6 POST_ROUTING -150 mark 9 runs at tc.egress'; do
     grep -q "netfilter $line as asked for" "$WORK/check.out" || die "$(cat "$WORK/check.out")"
 done
+# Objects for other loaders, too.
+for form in expanded general; do
+    "$MOONHOOK" build --root "$WORK/root" --at tcx --form $form "$WORK/root/edge.lua" -o "$WORK/edge.o" >"$WORK/build.out" 2>"$WORK/build.err" || die "$(cat "$WORK/build.err")"
+    grep -q 'netfilter ipv4 PRE_ROUTING -150 runs at tc.ingress' "$WORK/build.out" || die "$(cat "$WORK/build.out")"
+    have bpftool || continue
+    bpftool prog loadall "$WORK/edge.o" "$BPFFS" type classifier >"$WORK/loader.log" 2>&1 || die "$(tail -n 5 "$WORK/loader.log")"
+    [ "$(find "$BPFFS" -type f | wc -l)" = 2 ] || die "the programs are $(ls "$BPFFS")"
+    rm -r "$BPFFS"
+done
+fails 2 "$MOONHOOK" build --at tcx "$WORK/root/edge.lua" -o "$WORK/edge.o"
 fails 3 "$MOONHOOK" run "$WORK/root/edge.lua" --root "$WORK/root" --netns "$MIDDLE" --at tcx
 grep -q 'moonhook run eth0 script.lua' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 
