@@ -40,6 +40,12 @@ for form in expanded general; do
     grep -qx 'filter_sni: open.example PASS' run.out || die "what passes is not printed: $(cat run.out)"
     finish
     is 200 https_status ebpf.io
+    attach right0 "$root/examples/filter/sni.lua" --root "$root" --form $form --netns "$RIGHT"
+    is 28 https_end ebpf.io
+    kill -KILL "$RUN"
+    wait "$RUN" || true
+    RUN=''
+    is 200 https_status ebpf.io
 done
 
 bpftool btf dump file /sys/kernel/btf/vmlinux format c >vmlinux.h
