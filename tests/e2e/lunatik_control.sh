@@ -183,6 +183,40 @@ grep -qx 'in the kernel' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
 finish
 grep -q 'errors 0' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
 
+# What is out of the sandbox: files anywhere, also for writing, and `debug`; in the script's own state and in others. Without `--control` it is not.
+cat >"$WORK/root/files.lua" <<LUA
+local name = "$WORK/written"
+local function try()
+  local file = assert(io.open(name, "w"))
+  assert(file:write("one\ntwo\n") and file:flush())
+  file:close()
+  assert(assert(io.open(name, "a")):write("three\n")):close()
+  local lines = {}
+  for line in io.lines(name) do lines[#lines + 1] = line end
+  local missing, why = io.open("/nonexistent/file")
+  print(table.concat(lines, " "), missing, type(why), pcall(io.open, name, "x"))
+  require("util").test("of files", function() error("on purpose") end)
+end
+try()
+return try
+LUA
+cat >"$WORK/root/files_twice.lua" <<'LUA'
+require("files")
+require("lunatik").runtime("files"):resume()
+print(#debug.traceback() > 0, debug.debug)
+print((pcall(require("rcu").table, 1 << 58)), pcall(require("rcu").table, -1))
+LUA
+start "$WORK/root/files_twice.lua" "$WORK/root"
+end
+# Of the main script, and of the other state when it is loaded and when it is resumed.
+[ "$(grep -c '^one two three	nil	string	false	bad argument #2 to .*open. (invalid mode)' "$OUT")" = 3 ] || die "$(cat "$OUT")"
+[ "$(grep -c '^FAIL	of files	.*on purpose' "$OUT")" = 3 ] && [ "$(grep -c '^stack traceback' "$OUT")" = 3 ] || die "$(cat "$OUT")"
+grep -qx 'true	nil' "$OUT" && grep -qx 'false	false	not enough memory' "$OUT" || die "$(cat "$OUT")"
+rm "$WORK/written"
+fails 1 "$MOONHOOK" run "$WORK/root/files.lua" --root "$WORK/root"
+grep -q 'files can only be read at load time\|outside of the script' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+[ ! -e "$WORK/written" ] || die "a script in the sandbox writes"
+
 # The commands that Lunatik has: scripts go on in the background, by their names.
 cat >"$WORK/root/services/drop.lua" <<'LUA'
 local netfilter, nf = require("netfilter"), require("linux.nf")
