@@ -1,5 +1,6 @@
 // The packet is one full userdata that lives as long as the host: an embedder makes none per packet. Its methods have it as
-// their upvalue and check that they were given it, which is cheaper than looking at metatables (luaL_checkudata).
+// their upvalue and check that they were given it, which is cheaper than looking at metatables (luaL_checkudata). Its bytes are the host's
+// copy of the frame, which handlers may write; as in a test run of the kernel's, the next call has what the one before has left.
 #include "host.h"
 
 #include <stdio.h>
@@ -11,14 +12,17 @@
 #include "lua.h"
 #include "lualib.h"
 
+enum { MOST_BYTES = 1 << 16 };
+
 struct packet {
-	const uint8_t *bytes;
+	uint8_t *bytes;
 	size_t length;
 };
 
 struct host {
 	lua_State *lua;
 	struct packet *packet;
+	uint8_t frame[MOST_BYTES];
 };
 
 // Stack slots of an idle host.
@@ -33,7 +37,7 @@ static struct packet *check_packet(lua_State *lua)
 	return packet;
 }
 
-static const uint8_t *check_bytes(lua_State *lua, size_t bytes)
+static uint8_t *check_bytes(lua_State *lua, size_t bytes)
 {
 	struct packet *packet = check_packet(lua);
 	lua_Unsigned offset = (lua_Unsigned)luaL_checkinteger(lua, 2);
@@ -55,6 +59,16 @@ static const uint8_t *check_bytes(lua_State *lua, size_t bytes)
 READER(getuint8, uint8_t)
 READER(getuint16, uint16_t)
 READER(getuint32, uint32_t)
+
+// setuint32(offset, value).
+static int setuint32(lua_State *lua)
+{
+	uint8_t *there = check_bytes(lua, sizeof(uint32_t));
+	uint32_t value = (uint32_t)luaL_checkinteger(lua, 3);
+
+	memcpy(there, &value, sizeof value);
+	return 0;
+}
 
 // getstring(offset [, length]): up to the end without a length.
 static int getstring(lua_State *lua)
@@ -104,7 +118,7 @@ static const luaL_Reg methods[] = {
 	{ "getbyte", getuint8 },     { "getuint8", getuint8 },   { "getuint16", getuint16 },
 	{ "getuint32", getuint32 },  { "getstring", getstring }, { "__len", length },
 	{ "data", data },            { "copy", copy },           { "ifindex", ifindex },
-	{ NULL, NULL },
+	{ "setuint32", setuint32 },  { NULL, NULL },
 };
 
 static struct packet *push_packet(lua_State *lua)
@@ -162,7 +176,12 @@ int host_run(struct host *host, const uint8_t *frame, size_t bytes, uint64_t rep
 	lua_State *lua = host->lua;
 	int verdict = -1;
 
-	*host->packet = (struct packet){ frame, bytes };
+	if (bytes > sizeof host->frame) {
+		snprintf(error, size, "the frame has too many bytes");
+		return -1;
+	}
+	memcpy(host->frame, frame, bytes);
+	*host->packet = (struct packet){ host->frame, bytes };
 	for (uint64_t i = 0; i < repeat; i++) {
 		lua_pushvalue(lua, HANDLER);
 		lua_pushvalue(lua, PACKET);

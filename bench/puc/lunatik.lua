@@ -7,7 +7,7 @@ return function(path)
   end
   package.preload["linux.nf"] = function()
     return {
-      action = { DROP = 0, ACCEPT = 1 }, proto = { IPV4 = 2 }, inet = { FORWARD = 2, LOCAL_OUT = 3 }, ip = { pri = { FILTER = 0 } },
+      action = { DROP = 0, ACCEPT = 1 }, proto = { IPV4 = 2 }, inet = { PRE_ROUTING = 0, FORWARD = 2, LOCAL_OUT = 3 }, ip = { pri = { MANGLE = -150, FILTER = 0 } },
     }
   end
   local folder = debug.getinfo(1, "S").source:match("^@(.*)/")

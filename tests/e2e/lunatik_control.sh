@@ -79,6 +79,21 @@ ask() {
   ip netns exec "$NETNS" timeout 3 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$1; printf "$2" >&3; head -c "$3" <&3' ask "$@"
 }
 
+# Two clients at once, each with lines of its own that come back, while the other one's are on their way; three turns.
+two_at_once() {
+  ip netns exec "$NETNS" timeout 10 python3 -c '
+import socket
+with socket.create_connection(("127.0.0.1", 1337), 3) as one, socket.create_connection(("127.0.0.1", 1337), 3) as other:
+    for turn in range(3):
+        lines = [(to, b"%s %d\n" % (name, turn)) for to, name in ((one, b"one"), (other, b"other"))]
+        for to, line in lines:
+            to.sendall(line)
+        for to, line in reversed(lines):
+            got = to.recv(100)
+            assert got == line, (got, line)
+print("both")'
+}
+
 # Stops what runs, which gets to an end by itself.
 end() {
   "$MOONHOOK" stop it >/dev/null
@@ -90,11 +105,12 @@ end() {
 start "$WORK/root/services/echo.lua" "$WORK/root"
 [ "$(ask 1337 one 3)" = one ] || die "no echo"
 [ "$(ask 1337 two 3)" = two ] || die "no second echo"
+[ "$(two_at_once)" = both ] || die "no echoes for two at once"
 if "$MOONHOOK" reload it >"$WORK/refused" 2>&1; then die "it is replaced while it runs"; fi
 grep -q MH0037 "$WORK/refused" || die "nothing says why it is not replaced: $(cat "$WORK/refused")"
 "$MOONHOOK" list | grep -q '^it ' || die "it is not listed"
 end
-grep -qx "clients	2" "$OUT" || die "the count is not shared: $(cat "$OUT")"
+grep -qx "clients	4" "$OUT" || die "the count is not shared: $(cat "$OUT")"
 
 start "$WORK/root/services/links.lua" "$WORK/root"
 ip -n "$NETNS" link add veth7 type veth peer name veth8
@@ -116,8 +132,11 @@ if [ -n "${MOONHOOK_PEERS:-}" ] && [ -d "$lunatik" ]; then
   mkdir "$WORK/theirs"
   cp -r "$lunatik/examples" "$WORK/theirs/examples"
   start "$WORK/theirs/examples/echod/daemon.lua" "$WORK/theirs"
+  [ "$(two_at_once)" = both ] || die "Lunatik's echod does not answer two at once"
   [ "$(ask 1337 theirs 6)" = theirs ] || die "Lunatik's echod does not answer"
   end
+  # Each client has a worker. Its number is that of the newest one when it begins.
+  [ "$(grep -c 'worker #[123]\]: started' "$OUT")" = 3 ] && grep -q 'worker #3\]: started' "$OUT" || die "$(cat "$OUT")"
   start "$WORK/theirs/examples/shared.lua" "$WORK/theirs"
   ask 90 'key=value\n' 0
   [ "$(ask 90 'key\n' 5)" = value ] || die "Lunatik's shared does not answer"
@@ -163,6 +182,40 @@ eventually "both print" grep -qxP 'word\t1' "$WORK/run.out"
 grep -qx 'in the kernel' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
 finish
 grep -q 'errors 0' "$WORK/run.out" || die "$(cat "$WORK/run.out")"
+
+# What is out of the sandbox: files anywhere, also for writing, and `debug`; in the script's own state and in others. Without `--control` it is not.
+cat >"$WORK/root/files.lua" <<LUA
+local name = "$WORK/written"
+local function try()
+  local file = assert(io.open(name, "w"))
+  assert(file:write("one\ntwo\n") and file:flush())
+  file:close()
+  assert(assert(io.open(name, "a")):write("three\n")):close()
+  local lines = {}
+  for line in io.lines(name) do lines[#lines + 1] = line end
+  local missing, why = io.open("/nonexistent/file")
+  print(table.concat(lines, " "), missing, type(why), pcall(io.open, name, "x"))
+  require("util").test("of files", function() error("on purpose") end)
+end
+try()
+return try
+LUA
+cat >"$WORK/root/files_twice.lua" <<'LUA'
+require("files")
+require("lunatik").runtime("files"):resume()
+print(#debug.traceback() > 0, debug.debug)
+print((pcall(require("rcu").table, 1 << 58)), pcall(require("rcu").table, -1))
+LUA
+start "$WORK/root/files_twice.lua" "$WORK/root"
+end
+# Of the main script, and of the other state when it is loaded and when it is resumed.
+[ "$(grep -c '^one two three	nil	string	false	bad argument #2 to .*open. (invalid mode)' "$OUT")" = 3 ] || die "$(cat "$OUT")"
+[ "$(grep -c '^FAIL	of files	.*on purpose' "$OUT")" = 3 ] && [ "$(grep -c '^stack traceback' "$OUT")" = 3 ] || die "$(cat "$OUT")"
+grep -qx 'true	nil' "$OUT" && grep -qx 'false	false	not enough memory' "$OUT" || die "$(cat "$OUT")"
+rm "$WORK/written"
+fails 1 "$MOONHOOK" run "$WORK/root/files.lua" --root "$WORK/root"
+grep -q 'files can only be read at load time\|outside of the script' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+[ ! -e "$WORK/written" ] || die "a script in the sandbox writes"
 
 # The commands that Lunatik has: scripts go on in the background, by their names.
 cat >"$WORK/root/services/drop.lua" <<'LUA'

@@ -67,7 +67,9 @@ while True:
         if one.type == socket.SOCK_DGRAM:
             one.recvfrom(65536)
         else:
-            one.accept()[0].close()
+            stream, peer = one.accept()
+            print("from", peer[0], flush=True)
+            stream.close()
 PYTHON
 PIDS+=($!)
 eventually "the server listens" grep -qs listening "$WORK/server.out"
@@ -165,15 +167,33 @@ grep -q "^LOCAL_IN	1	1	true" "$WORK/run.out" || die "$(cat "$WORK/run.out")"
 finish
 grep -q 'lost events 1' "$WORK/run.out" || die "$(tail -n 2 "$WORK/run.out")"
 
-if [ -d "${MOONHOOK_PEERS:-}/luainkernel+lunatik" ] && have iptables; then
+# What is marked by a rule of nft is refused; curl sees that at once, and others go on behind the router's own address.
+if [ -d "${MOONHOOK_PEERS:-}/luainkernel+lunatik" ] && have nft && have curl; then
     root="$MOONHOOK_PEERS/luainkernel+lunatik"
-    for command in iptables ip6tables; do
-        ip netns exec "$MIDDLE" $command -t mangle -A PREROUTING -p tcp --dport 7005 -j MARK --set-mark 0x403
-    done
+    ip netns exec "$MIDDLE" nft -f - <<'NFT'
+table inet edge {
+    chain marks { type filter hook prerouting priority mangle; tcp dport 7005 meta mark set 0x403; }
+    chain hides { type nat hook postrouting priority srcnat; oifname "port2" masquerade; }
+}
+NFT
+    # curls PORT: over both families, whether curl is refused (7), and not after more than 100 ms, or connected (the server closes at once: 52, 56).
+    curls() {
+        local address
+        for address in 192.0.3.1 '[2001:db8:3::1]'; do
+            ip netns exec "$LEFT" curl -sg --max-time 3 -o "$WORK/page" -w '%{exitcode} %{time_total}\n' "http://$address:$1/" || true
+        done | awk '{ end = ($1 == 7) ? "refused" : ($1 ~ /^5[26]$/) ? "connected" : $1; late = ($1 == 7 && $2 >= 0.1) ? " late" : ""; printf "%s%s ", end, late }'
+    }
+    at_once() { [ "$(curls 7005)" = 'refused refused ' ]; }
     is "+++ +++" ask
+    is 'connected connected ' curls 7005
     attach "$root/examples/tcpreject/nf_tcpreject.lua" --root "$root" --netns "$MIDDLE"
     ! ip netns exec "$MIDDLE" grep -q . /proc/net/netfilter/nfnetlink_queue || die "there is a queue"
     is "++! ++!" ask
-    finish
+    eventually "curl is refused within 100 ms" at_once
+    earlier=$(wc -l <"$WORK/server.out")
+    is 'connected connected ' curls 7000
+    is 'from 192.0.3.254 from 2001:db8:3::fe' eval 'tail -n "+$((earlier + 1))" "$WORK/server.out" | sort -u | xargs'
+    killed
     is "+++ +++" ask
+    is 'connected connected ' curls 7005
 fi

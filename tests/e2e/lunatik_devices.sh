@@ -214,7 +214,7 @@ cat >"$WORK/root/gate/handler.lua" <<'LUA'
 local netfilter, nf = require("netfilter"), require("linux.nf")
 local shut
 for _, point in ipairs{ nf.inet.PRE_ROUTING, nf.inet.POST_ROUTING } do
-  netfilter.register{ pf = nf.proto.IPV4, hooknum = point, priority = nf.ip.pri.MANGLE, hook = function(skb)
+  netfilter.register{ pf = nf.proto.INET, hooknum = point, priority = nf.ip.pri.MANGLE, hook = function(skb)
     local index = skb:ifindex()
     return index and shut[tostring(index)] and nf.action.DROP or nf.action.ACCEPT
   end }
@@ -225,26 +225,48 @@ LUA
 # and TO_SHUT what it is told.
 gate() {
   local name=$1
-  ip -n "$NETNS" link add gate0 type veth peer name gate1 netns "$PEER"
-  eventually "gate0 is listed" bash -c "timeout 5 dd if=/dev/$name bs=64K count=1 status=none | grep -q '^gate0 .*$SHUT'"
-  ip -n "$NETNS" addr add 10.78.0.1/24 dev gate0
-  ip -n "$PEER" addr add 10.78.0.2/24 dev gate1
-  ip -n "$NETNS" link set gate0 up
-  ip -n "$PEER" link set gate1 up
-  [ "$(echoes 10.78.0.2 2)" = 0 ] || die "$name: packets pass a new link"
+  new_link "$name"
+  [ "$(both_echoes)" = '0 0' ] || die "$name: packets pass a new link"
   echo "$TO_OPEN" >"/dev/$name"
   once "$name" | grep -q "^gate0 .*$OPEN" || die "$name: $(once "$name")"
-  [ "$(echoes 10.78.0.2 2)" = 2 ] || die "$name: packets do not pass where they may"
+  [ "$(both_echoes)" = '2 2' ] || die "$name: packets do not pass where they may"
   echo "$TO_SHUT" >"/dev/$name"
-  [ "$(echoes 10.78.0.2 1)" = 0 ] || die "$name: packets pass again"
+  [ "$(both_echoes)" = '0 0' ] || die "$name: packets pass again"
   ip -n "$NETNS" link del gate0
   eventually "gate0 is listed no more" bash -c "! timeout 5 dd if=/dev/$name bs=64K count=1 status=none | grep -q gate0"
   end
   [ ! -e "/dev/$name" ] || die "$name is still there"
   [ "$(echoes 10.77.0.2 1)" = 1 ] || die "$name: the handlers are still there"
 }
+# new_link NAME: gate0, with addresses of both families, which the device lists as shut.
+new_link() {
+  ip -n "$NETNS" link add gate0 type veth peer name gate1 netns "$PEER"
+  eventually "gate0 is listed" bash -c "timeout 5 dd if=/dev/$1 bs=64K count=1 status=none | grep -q '^gate0 .*$SHUT'"
+  nsenter --net="/run/netns/$NETNS" sysctl -qw net.ipv6.conf.gate0.disable_ipv6=0
+  nsenter --net="/run/netns/$PEER" sysctl -qw net.ipv6.conf.gate1.disable_ipv6=0
+  ip -n "$NETNS" addr add 10.78.0.1/24 dev gate0
+  ip -n "$PEER" addr add 10.78.0.2/24 dev gate1
+  ip -n "$NETNS" addr add fd78::1/64 dev gate0 nodad
+  ip -n "$PEER" addr add fd78::2/64 dev gate1 nodad
+  ip -n "$NETNS" link set gate0 up
+  ip -n "$PEER" link set gate1 up
+}
+both_echoes() { echo "$(echoes 10.78.0.2 2) $(echoes fd78::2 2)"; }
+# left_behind NAME: what is killed shuts nothing any more, and has no queue or device that is answered.
+left_behind() {
+  new_link "$1"
+  [ "$(both_echoes)" = '0 0' ] || die "$1: packets pass a new link"
+  { kill -KILL "$RUN" && wait "$RUN"; } 2>/dev/null || true
+  RUN=''
+  [ "$(both_echoes)" = '2 2' ] || die "$1: packets do not pass although nobody decides"
+  ! "${IN[@]}" grep -q . /proc/net/netfilter/nfnetlink_queue || die "$1: a queue is left"
+  ! timeout 5 cat "/dev/$1" >/dev/null 2>&1 || die "$1: the device is read"
+  ip -n "$NETNS" link del gate0
+}
 start gate/control "$WORK/root"
 SHUT=shut OPEN=open TO_OPEN='gate0 open' TO_SHUT='gate0 shut' gate "$GATE"
+start gate/control "$WORK/root"
+SHUT=shut left_behind "$GATE"
 
 # Netlink: what `ip` says, too; a route is added and removed.
 cat >"$WORK/root/routes.lua" <<'LUA'
@@ -292,6 +314,8 @@ start examples/ifquarantine/control "$WORK/theirs"
 echo 'allow=veth0' >/dev/ifquarantine
 echo 'allow=lo' >/dev/ifquarantine
 SHUT=DROP OPEN=ALLOW TO_OPEN='allow=gate0' TO_SHUT='deny=gate0' gate ifquarantine
+start examples/ifquarantine/control "$WORK/theirs"
+SHUT=DROP left_behind ifquarantine
 
 # Their tests of netlink: each says what it has found.
 for test in message:2 session:4 addr_list:2 link_list:2 route_list:0 route_adddel:3 rule_adddel:5 genl_family:4 socket:2; do

@@ -99,6 +99,13 @@ doctored() {
     is '10.1.2.3 1.2.3.4 1.2.3.4 1.2.3.4' ask
     finish
     is "$plain" ask
+    # Nobody waits for a process that was killed: answers come as they are.
+    attach "$2" --root "$1" --netns "$LEFT"
+    kill -KILL "$RUN"
+    wait "$RUN" || true
+    RUN=''
+    is "$plain" ask
+    ! ip netns exec "$LEFT" grep -q . /proc/net/netfilter/nfnetlink_queue || die "a queue is left"
 }
 doctored "$WORK/root" "$WORK/root/doctor.lua"
 if [ -d "${MOONHOOK_PEERS:-}/luainkernel+lunatik" ]; then

@@ -19,9 +19,16 @@ mkdir "$PINS"
 cd "$WORK"
 serve_tls
 
+# https_end NAME: how curl ends: 28 where no answer comes in time.
+https_end() {
+    local end=0
+    ip netns exec "$LEFT" curl -sk --max-time 2 -o /dev/null --resolve "$1:443:198.51.100.2" "https://$1/" || end=$?
+    echo "$end"
+}
+
 # The filter is one for IPv4 and names of the end of 2024: `ebpf.io` is listed.
 filters() {
-    is 000 https_status ebpf.io
+    is 28 https_end ebpf.io
     is 200 https_status open.example
     is 200 https_status docs.ebpf.io
 }
@@ -32,6 +39,12 @@ for form in expanded general; do
     eventually "what is dropped is printed" grep -qx 'filter_sni: ebpf.io DROP' run.out
     grep -qx 'filter_sni: open.example PASS' run.out || die "what passes is not printed: $(cat run.out)"
     finish
+    is 200 https_status ebpf.io
+    attach right0 "$root/examples/filter/sni.lua" --root "$root" --form $form --netns "$RIGHT"
+    is 28 https_end ebpf.io
+    kill -KILL "$RUN"
+    wait "$RUN" || true
+    RUN=''
     is 200 https_status ebpf.io
 done
 

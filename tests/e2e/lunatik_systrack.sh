@@ -194,3 +194,11 @@ grows systrack sched_rr_get_interval 777 call 'sched_rr_get_interval(0)' 777
 grows systrack sched_get_priority_min 3000 call 'sched_get_priority_min(0)' 1000 3
 end systrack
 ! grep -q '\.lua:' "$OUT" || die "$(cat "$OUT")"
+# What is killed leaves a device that nobody answers, and none waits for; the next one has it again.
+start examples/systrack/device "$lunatik"
+{ kill -KILL "$RUN" && wait "$RUN"; } 2>/dev/null || true
+RUN=''
+! timeout 5 cat /dev/systrack >/dev/null 2>&1 || die "a dead device is read"
+start examples/systrack/device "$lunatik"
+grows systrack sched_rr_get_interval 10 call 'sched_rr_get_interval(0)' 10
+end systrack

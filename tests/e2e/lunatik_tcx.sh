@@ -119,6 +119,16 @@ eventually "the hosts reach one another" is_open
 for line in 'ipv4 PRE_ROUTING -150 runs at tc.ingress' 'ipv6 POST_ROUTING -150 mark 9 runs at tc.egress'; do
     grep -q "netfilter $line as asked for" "$WORK/check.out" || die "$(cat "$WORK/check.out")"
 done
+# Objects for other loaders, too.
+for form in expanded general; do
+    "$MOONHOOK" build --root "$WORK/root" --at tcx --form $form "$WORK/root/edge.lua" -o "$WORK/edge.o" >"$WORK/build.out" 2>"$WORK/build.err" || die "$(cat "$WORK/build.err")"
+    grep -q 'netfilter ipv4 PRE_ROUTING -150 runs at tc.ingress' "$WORK/build.out" || die "$(cat "$WORK/build.out")"
+    have bpftool || continue
+    bpftool prog loadall "$WORK/edge.o" "$BPFFS" type classifier >"$WORK/loader.log" 2>&1 || die "$(tail -n 5 "$WORK/loader.log")"
+    [ "$(find "$BPFFS" -type f | wc -l)" = 2 ] || die "the programs are $(ls "$BPFFS")"
+    rm -r "$BPFFS"
+done
+fails 2 "$MOONHOOK" build --at tcx "$WORK/root/edge.lua" -o "$WORK/edge.o"
 fails 3 "$MOONHOOK" run "$WORK/root/edge.lua" --root "$WORK/root" --netns "$MIDDLE" --at tcx
 grep -q 'moonhook run eth0 script.lua' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 
@@ -146,6 +156,30 @@ kill -KILL "$RUN"
 wait "$RUN" 2>/dev/null || true
 RUN=''
 is "$open" ask
+
+# Tags that the kernel keeps beside the packet: of a frame with the tag 5, without one, and with no more than a priority.
+cat >"$WORK/root/tags.lua" <<'LUA'
+local netfilter, nf = require "netfilter", require "linux.nf"
+netfilter.register { hook = function(skb)
+  local packet = skb:data()
+  if packet:getuint8(9) == 17 and packet:getuint8(23) == 77 then print("tag", skb:vlan(), #skb) end
+  return nf.action.ACCEPT
+end, pf = nf.proto.IPV4, hooknum = nf.inet.PRE_ROUTING }
+LUA
+for form in expanded general; do
+    attach port1 "$WORK/root/tags.lua" --root "$WORK/root" --netns "$MIDDLE" --at tcx --form "$form"
+    ip netns exec "$LEFT" python3 -c '
+import socket
+link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+link.bind(("left0", 0))
+addresses = b"\xff" * 6 + b"\2\0\0\0\0\1"
+datagram = b"\x45\0\0\x1c\0\0\0\0\x40\x11\0\0\x0a\x50\0\1\x0a\x50\0\2" + b"\x80\0\0\x4d\0\x08\0\0"
+for tag in (b"\x81\0\0\5", b"", b"\x81\0\x60\0"):
+    link.send(addresses + tag + b"\x08\0" + datagram)'
+    eventually "all are seen" eval '[ "$(grep -c ^tag "$WORK/run.out")" = 3 ]'
+    is $'tag\t5\t28\ntag\tnil\t28\ntag\t0\t28' grep ^tag "$WORK/run.out"
+    finish
+done
 
 # Marks of connections: an answer gives its connection one, and what follows has it.
 if have iptables && ip netns exec "$MIDDLE" iptables -A FORWARD -m conntrack --ctstate INVALID -j DROP 2>"$WORK/log"; then

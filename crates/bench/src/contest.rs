@@ -62,7 +62,11 @@ impl<'a> Builder<'a> {
 
         let mut entries = vec![self.floor(&frames)?];
         if !self.arguments.peers_only {
-            let program = ScriptProgram::load(&self.compiled_script(work)?, &frames)?;
+            let object = self.compiled_script(work)?;
+            let program = match work.home {
+                Home::LunatikAtTc => ScriptProgram::for_netfilter_at_tc(&object, &frames)?,
+                _ => ScriptProgram::load(&object, &frames)?,
+            };
             if let Some(table) = work.table {
                 program.fill(table, &lists::shared_entries(&work.list))?;
             }
@@ -148,6 +152,7 @@ impl<'a> Builder<'a> {
         let object = self.folder.path().join(name);
         let options: &[&str] = match work.home {
             Home::Lunatik => &["--root", "."],
+            Home::LunatikAtTc => &["--root", ".", "--at", "tcx"],
             Home::General => &["--form", "general"],
             Home::Examples | Home::Bench => &[],
         };
@@ -193,7 +198,7 @@ impl<'a> Builder<'a> {
             Home::Examples => examples.clone(),
             Home::Bench => bench.join("scripts"),
             Home::General => bench.join("scripts/general"),
-            Home::Lunatik => bench.join("lunatik"),
+            Home::Lunatik | Home::LunatikAtTc => bench.join("lunatik"),
         };
         folder.join(work.file_name())
     }

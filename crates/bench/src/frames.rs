@@ -94,7 +94,7 @@ const fn address6(host: u128) -> [u8; 16] {
 
 /// A frame of `size` bytes (at least 62) with a UDP datagram over IPv6 to `port`.
 pub fn udp6(port: u16, size: usize) -> Vec<u8> {
-    let mut segment = udp_segment(port, &Numbers::new(17).bytes(size.saturating_sub(14 + 40 + 8)));
+    let mut segment = udp_segment(40_000, port, &Numbers::new(17).bytes(size.saturating_sub(14 + 40 + 8)));
     let addresses = UDP6_ADDRESSES.concat();
     put_checksum(17, 6, &addresses, &mut segment);
     let mut frame = ethernet(0x86dd);
@@ -121,14 +121,28 @@ pub fn dns_question(name: &str) -> Vec<u8> {
     udp_frame(53, &message)
 }
 
+/// An answer of DNS for a name, which has so many addresses.
+pub fn dns_answer(name: &str, addresses: u8) -> Vec<u8> {
+    let mut message = vec![0, 1, 0x81, 0x80, 0, 1, 0, addresses, 0, 0, 0, 0];
+    for label in name.split('.') {
+        push_vector8(&mut message, label.as_bytes());
+    }
+    message.extend([0, 0, 1, 0, 1]);
+    for number in 1..=addresses {
+        // The name is the question's, the type A, the class IN, an hour, and four bytes.
+        message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 14, 16, 0, 4, 203, 0, 113, number]);
+    }
+    finish(17, 6, udp_segment(53, 40_000, &message))
+}
+
 fn udp_frame(port: u16, payload: &[u8]) -> Vec<u8> {
-    finish(17, 6, udp_segment(port, payload))
+    finish(17, 6, udp_segment(40_000, port, payload))
 }
 
 /// Its checksum is 0.
-fn udp_segment(port: u16, payload: &[u8]) -> Vec<u8> {
+fn udp_segment(source: u16, port: u16, payload: &[u8]) -> Vec<u8> {
     let mut segment = Vec::new();
-    segment.extend(40_000u16.to_be_bytes());
+    segment.extend(source.to_be_bytes());
     segment.extend(port.to_be_bytes());
     segment.extend(((payload.len() + 8) as u16).to_be_bytes());
     segment.extend([0, 0]);

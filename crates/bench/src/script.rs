@@ -7,6 +7,15 @@ use moonhook_install::{LoadOptions, Program};
 use crate::contestant::{Contestant, Run, timed};
 use crate::error::Error;
 use crate::kernel::INSTANCES;
+use crate::works::{NF_ACCEPT, NF_DROP};
+
+/// What the link has in front of a packet of IPv4: its type stands last.
+const LINK_HEADER: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+
+/// Verdicts of tc (`TCX_NEXT`, `TC_ACT_OK`, `TC_ACT_SHOT`).
+const TCX_NEXT: i32 = -1;
+const TC_OK: i32 = 0;
+const TC_SHOT: i32 = 2;
 
 pub struct ScriptProgram {
     path: String,
@@ -16,9 +25,27 @@ pub struct ScriptProgram {
     instances: Vec<Program>,
     /// Of all runs so far; tells whose turn it is.
     runs: usize,
+    /// The handler's verdict by the program's.
+    verdict: fn(i32) -> i32,
+}
+
+/// The verdict of netfilter that the program at tc has given as one of tc's; others stay what they are, and are wrong.
+fn of_netfilter(verdict: i32) -> i32 {
+    match verdict {
+        TCX_NEXT | TC_OK => NF_ACCEPT,
+        TC_SHOT => NF_DROP,
+        // Not to be taken for one of netfilter's.
+        other => i32::MIN | other,
+    }
 }
 
 impl ScriptProgram {
+    /// The same of a handler of netfilter that runs at tc. The frames begin with their network header, as netfilter has them.
+    pub fn for_netfilter_at_tc(path: &Path, frames: &[Vec<u8>]) -> Result<Self, Error> {
+        let whole: Vec<Vec<u8>> = frames.iter().map(|frame| [&LINK_HEADER[..], frame].concat()).collect();
+        Ok(ScriptProgram { verdict: of_netfilter, ..Self::load(path, &whole)? })
+    }
+
     /// Loads the object `path`, [`INSTANCES`] times.
     pub fn load(path: &Path, frames: &[Vec<u8>]) -> Result<Self, Error> {
         let elf = std::fs::read(path).map_err(Error::system(format!("read {}", path.display())))?;
@@ -36,6 +63,7 @@ impl ScriptProgram {
             frames: frames.to_vec(),
             instances,
             runs: 0,
+            verdict: |verdict| verdict,
         })
     }
 
@@ -58,7 +86,7 @@ impl Contestant for ScriptProgram {
         let program = &self.instances[self.runs % INSTANCES];
         let (ns_per_packet, verdict) = timed(repeat, || {
             let run = program.test_run(&self.name, &self.frames[frame], repeat);
-            run.map(|run| run.verdict)
+            run.map(|run| (self.verdict)(run.verdict))
                 .map_err(|error| Error::Peer { contestant: self.path.clone(), message: error.to_string() })
         })?;
         Ok(Run { ns_per_packet, verdict })

@@ -4,7 +4,7 @@ mod files;
 mod header;
 mod remarks;
 
-use crate::options::ProgramOptions;
+use crate::options::{ObjectAtOptions, ProgramOptions};
 use crate::{CliError, Exit, report};
 use moonhook_engine::Settings;
 use moonhook_ir::{Function, Module};
@@ -37,12 +37,15 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "on_error")]
     library: bool,
     #[command(flatten)]
+    place: ObjectAtOptions,
+    #[command(flatten)]
     program: ProgramOptions,
 }
 
 pub fn build(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let Arguments { scripts, output, cpus, library, program } = arguments;
+    let Arguments { scripts, output, cpus, library, place, program } = arguments;
     let mut settings = Settings { cpus: *cpus, arena: false, ..program.settings() };
+    settings.load.at = Some(place.at());
     settings.load.library = library.then(|| files::name(output));
     let header = if *library { files::header_of(output)? } else { None };
     let loaded = crate::loading::load(scripts, &settings.load, false, false)?;

@@ -108,6 +108,30 @@ impl AtOptions {
     }
 }
 
+/// Where handlers of netfilter run whose programs others load.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ObjectAtChoice {
+    Link,
+    Tcx,
+}
+
+/// Options of commands that make objects, for which there is no process.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ObjectAtOptions {
+    /// With `--root`, what handlers of netfilter are programs for: `link` is netfilter, `tcx` tc of interfaces (PRE_ROUTING and POST_ROUTING, packets can be changed)
+    #[arg(long, value_name = "WHERE", value_enum, default_value = "link", requires_if("tcx", "root"))]
+    at: ObjectAtChoice,
+}
+
+impl ObjectAtOptions {
+    pub fn at(&self) -> At {
+        match self.at {
+            ObjectAtChoice::Link => At::Link,
+            ObjectAtChoice::Tcx => At::Tcx,
+        }
+    }
+}
+
 /// Options of the commands that make a program of the person's choice.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProgramOptions {

@@ -49,7 +49,7 @@ fn pages_have_their_form() {
 }
 
 /// What scripts for Lunatik find different, by name. The page says of each what to do, and the topic has it.
-const DIFFERENCES: [&str; 26] = [
+const DIFFERENCES: [&str; 27] = [
     "verdicts",
     "errors",
     "prints",
@@ -68,6 +68,7 @@ const DIFFERENCES: [&str; 26] = [
     "time",
     "contexts",
     "state",
+    "numbers",
     "limits",
     "devices",
     "probes",

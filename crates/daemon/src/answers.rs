@@ -184,6 +184,9 @@ pub struct Reloaded {
     pub flows: Vec<FlowsKept>,
     /// What a person should know of the scripts, which run all the same.
     pub warnings: Vec<Remark>,
+    /// The scripts had handlers, and have none any more: nothing is attached.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detached: bool,
     pub timing: Timing,
 }
 

@@ -268,7 +268,7 @@ pub fn load_with_contents(
     options: &Options,
     contents: &[Content],
 ) -> Result<Loaded, LoadError> {
-    let lua = sandbox::new_state().map_err(state_error)?;
+    let lua = sandbox::new_state(options.control.is_some()).map_err(state_error)?;
     let loaded = load_into(&lua, scripts, options, contents);
     if let (Err(_), Some(control)) = (&loaded, &options.control) {
         // Its finalizers have a time, not what its limits have left.

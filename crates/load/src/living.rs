@@ -59,7 +59,7 @@ impl Living {
     /// # Errors
     /// `State` where there is no memory; `Unreadable` where there is no such folder.
     pub fn begin(name: &str, folder: &Path, options: &Options) -> Result<(Living, Loaded), LoadError> {
-        let lua = sandbox::new_state().map_err(state_error)?;
+        let lua = sandbox::new_state(false).map_err(state_error)?;
         let meter = Meter::new(&lua, u64::MAX).map_err(state_error)?;
         let steppers = lua.create_table().map_err(state_error)?;
         let files = Rc::new(Files::default());

@@ -33,8 +33,9 @@ pub(crate) struct Globals {
     pub registering: Vec<&'static str>,
 }
 
-/// A state with the libraries that the allow list draws on. They stand in its own globals, which no script gets.
-pub(crate) fn new_state() -> mlua::Result<Lua> {
+/// A state with the libraries that the allow list draws on. They stand in its own globals, which no script gets. `for_processes`: scripts are to write files,
+/// too.
+pub(crate) fn new_state(for_processes: bool) -> mlua::Result<Lua> {
     let libraries = StdLib::COROUTINE
         | StdLib::TABLE
         | StdLib::IO
@@ -49,7 +50,9 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
     // `math.random` starts from a random seed; the same script has to give the same snapshot.
     lua.globals().get::<Table>("math")?.get::<Function>("randomseed")?.call::<()>(0)?;
     lua.globals().set("print", crate::print::function(&lua)?)?;
-    remove_file_writing(&lua)?;
+    if !for_processes {
+        remove_file_writing(&lua)?;
+    }
     crate::guards::install(&lua)?;
     // References to values have a stack of their own, which must be able to grow: it does so before memory is limited.
     drop((0..REFERENCES).map(|_| lua.globals()).collect::<Vec<_>>());

@@ -227,6 +227,7 @@ impl Host {
             let chunk = lua.load(*text).set_name(format!("={name}")).set_environment(globals.clone());
             preload.raw_set(*name, chunk.into_function()?)?;
         }
+        state::open_libraries(lua, globals)?;
         globals.raw_set("print", state::print(lua, self)?)?;
         globals.raw_set("_LUNATIK_VERSION", "Lunatik 4.4")
     }

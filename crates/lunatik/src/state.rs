@@ -319,6 +319,15 @@ fn look(lua: &Lua, is_killed: bool) -> mlua::Result<VmState> {
     Err(mlua::Error::runtime("the thread went on after it was to stop"))
 }
 
+/// Gives a script's globals in a state that somebody else has made the libraries that states of runtimes have: those of the state's own globals.
+pub(crate) fn open_libraries(lua: &Lua, globals: &Table) -> mlua::Result<()> {
+    let own = lua.globals();
+    let (io, debug) = (own.get::<Table>("io")?, own.get::<Table>("debug")?);
+    // Without lines: what the library raises has no place in it.
+    let chunk = lua.load(include_str!("lua/libraries.lua")).into_function()?.dump(true);
+    lua.load(chunk).set_mode(mlua::chunk::ChunkMode::Binary).call((globals, io, debug))
+}
+
 /// `print`, to the host's output: a line, with tabs between the values.
 pub(crate) fn print(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Function> {
     let own = Arc::clone(host);

@@ -50,11 +50,15 @@ fn json_value(datum: &Datum) -> Value {
 }
 
 pub fn reloaded_json(reloaded: &Reloaded) -> Value {
-    json!({
+    let mut line = json!({
         "type": "reloaded", "scripts": reloaded.scripts, "form": reloaded.form.name, "reason": reloaded.form.reason,
         "tables": reloaded.tables,
         "variables": reloaded.variables, "warnings": reloaded.warnings, "timing_us": reloaded.timing,
-    })
+    });
+    if reloaded.detached {
+        line["detached"] = json!(true);
+    }
+    line
 }
 
 /// A warning as other processes are told of it.

@@ -50,6 +50,8 @@ pub enum SessionError {
     Output(#[from] io::Error),
     #[error("a script for processes is not replaced while it runs")]
     ForProcesses,
+    #[error("nothing of '{name}' can be pinned: none of its handlers runs in the kernel")]
+    NothingPinned { name: Name },
     #[error("the thread of the Lua state is gone")]
     LuaGone,
     /// An assumption of ours was wrong.
@@ -117,6 +119,12 @@ impl SessionError {
                 "MH0037",
                 "end it with `moonhook stop NAME`, then run it again: what it holds (ports, threads) is free then",
             ),
+            SessionError::NothingPinned { name } => {
+                let help = format!(
+                    "run it without `--pin`: queues and states end with their process; `moonhook stop {name}` ends what is pinned"
+                );
+                return Diagnostic::new("MH0038", self.to_string()).help(help);
+            }
             SessionError::LuaGone => ("MH0018", BUG),
             SessionError::Panicked { .. } => ("MH0022", BUG),
         };
@@ -129,9 +137,10 @@ impl SessionError {
             SessionError::Load(error) => load_exit(error),
             SessionError::Engine(error) => engine_exit(error),
             SessionError::NoDatum(_) | SessionError::Daemon(DaemonError::InvalidName { .. }) => Exit::Usage,
-            SessionError::NoList { .. } | SessionError::OfMap { .. } | SessionError::ForProcesses => {
-                Exit::Refused
-            }
+            SessionError::NoList { .. }
+            | SessionError::OfMap { .. }
+            | SessionError::ForProcesses
+            | SessionError::NothingPinned { .. } => Exit::Refused,
             SessionError::Entry { error, .. } => error.exit(),
             SessionError::Record(_) | SessionError::LuaGone | SessionError::Panicked { .. } => Exit::Bug,
             SessionError::Daemon(_)

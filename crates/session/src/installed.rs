@@ -10,6 +10,7 @@ use crate::object_maps::ObjectMap;
 use crate::object_tables::{ObjectTable, ObjectTables};
 use crate::threads;
 use moonhook_control::{Connection, ControlError, FlowTables, Layout, SharedTable, Sweeper, table_named};
+use moonhook_daemon::Name;
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Choice, Timings};
 use moonhook_engine::{FlowCompiler, Kernel};
@@ -153,6 +154,17 @@ impl Installed {
         Ok((installed, Assembled { plan, connection }))
     }
 
+    /// Whether anything of it goes on without the process, as `pinned` scripts are to.
+    ///
+    /// # Errors
+    /// `NothingPinned`.
+    pub fn check_pins(&self, pinned: bool, name: &Name) -> Result<(), SessionError> {
+        match pinned && self.kernel.points().next().is_none() {
+            true => Err(SessionError::NothingPinned { name: name.clone() }),
+            false => Ok(()),
+        }
+    }
+
     /// The own name of the table that handlers only read and that has this name, its own or else a plain one, if there is one.
     pub fn constant(&self, name: &str) -> Option<&str> {
         let own = self.constants.iter().find(|constant| constant.own_name == name);
@@ -236,6 +248,10 @@ impl Installed {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counters = self.kernel.counters()?;
         raised.name(&self.kernel.decoder, &mut counters);
+        if self.kernel.points().next().is_none() {
+            // Nothing is given to its program.
+            counters.verdicts.clear();
+        }
         counters.lost_events += self.unread.load(Ordering::Relaxed);
         Ok(counters)
     }

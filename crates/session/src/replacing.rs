@@ -31,6 +31,7 @@ impl Session {
         let options = generation.options.as_deref().unwrap_or(&self.options);
         let (installed, Assembled { plan, connection }) =
             Installed::assemble(program, files, &options.interfaces)?;
+        installed.check_pins(self.pins.is_some(), &self.name)?;
         let earlier = self.installed.flows.as_ref().map(|(tables, _)| Arc::clone(tables));
         generation.thread.begin_connecting(connection.with_earlier_flows(earlier))?;
         Ok(Next { generation, installed, plan, has_caught_up: false })
@@ -46,6 +47,7 @@ impl Session {
         next.consume(&self.inbox, &sources.options, netns.as_deref())?;
         let copied = inherit::copy_variables(&mut plan, &self.installed, &next.kernel)?;
         let present: Vec<Point> = self.queues.points().cloned().collect();
+        let had_handlers = self.has_handlers();
         self.queues.prepare(&queued, options.as_deref().unwrap_or(&self.options), &self.inbox)?;
         let update = match options {
             Some(options) => self.update_to(*options, &next, &scripts),
@@ -85,12 +87,18 @@ impl Session {
             variables: plan.variables,
             flows,
             warnings: self.installed.all_warnings().iter().map(announce::remark).collect(),
+            detached: had_handlers && !self.has_handlers(),
             timing,
         };
         self.publisher.publish(|| announce::reloaded_json(&reloaded));
         self.audience.installed(&self.installed.kernel.program, &self.installed.object_maps)?;
         self.audience.reloaded(&reloaded)?;
         Ok(reloaded)
+    }
+
+    /// Whether packets are given to handlers, in the kernel or out of queues.
+    fn has_handlers(&self) -> bool {
+        !self.attachments.links().is_empty() || !self.queues.is_empty()
     }
 
     /// What was taken over of the flows of the program before.

@@ -236,10 +236,6 @@ impl Session {
             retired.add_to(&mut counters)?;
         }
         counters.lost_events += self.frames.lost();
-        if self.installed.kernel.points().next().is_none() {
-            // Nothing is given to its program.
-            counters.verdicts.clear();
-        }
         self.queues.add_to(&mut counters, self.decided());
         Ok(counters)
     }

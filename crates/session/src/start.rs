@@ -81,6 +81,7 @@ impl Session {
         };
         let Made { installed, plan, thread, fingerprint, queued, moved, forwarding } =
             assemble(first, &sources, earlier, (&inbox, &options.interfaces))?;
+        installed.check_pins(pins.is_some(), &name)?;
         let scripts: Vec<PathBuf> = options.scripts.iter().map(|script| absolute(script)).collect();
         let watcher = options.watch.then(|| Watcher::start(&inbox)).transpose()?;
         if let Some(watcher) = &watcher {

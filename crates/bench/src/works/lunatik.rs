@@ -8,10 +8,11 @@ use crate::frames;
 const FASTER: f64 = 5.0;
 
 /// Verdicts of netfilter (`NF_DROP`, `NF_ACCEPT`).
-const NF_DROP: i32 = 0;
-const NF_ACCEPT: i32 = 1;
+pub const NF_DROP: i32 = 0;
+pub const NF_ACCEPT: i32 = 1;
 
 const DNS: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_dns");
+const DOCTOR: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_doctor");
 const REJECT: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_reject");
 const SNI: Peer = peer("PUC Lua 5.5", Role::Interpreter, Implementation::Puc, "lunatik_sni");
 
@@ -27,6 +28,19 @@ pub fn all() -> Vec<Work> {
             ],
             const { &[DNS] },
         ),
+        Work {
+            home: Home::LunatikAtTc,
+            ..work(
+                "Lunatik, DNS answers rewritten at tc",
+                "lunatik_doctor",
+                vec![
+                    case("rewritten", network(frames::dns_answer("www.doctored.example", 2)), NF_ACCEPT),
+                    case("other name", network(frames::dns_answer("www.open.example.net", 2)), NF_ACCEPT),
+                    case("other port", network(frames::udp(5060, 128)), NF_ACCEPT),
+                ],
+                const { &[DOCTOR] },
+            )
+        },
         work(
             "Lunatik, RST of a copy at netfilter",
             "lunatik_reject",

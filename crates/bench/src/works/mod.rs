@@ -7,6 +7,8 @@ mod lunatik;
 mod shared;
 pub mod table;
 
+pub use lunatik::{NF_ACCEPT, NF_DROP};
+
 use std::path::{Path, PathBuf};
 
 use crate::contestant::{Contestant, DROP, PASS};
@@ -52,6 +54,8 @@ pub enum Home {
     General,
     /// bench/lunatik/: the same, and the text is one for Lunatik.
     Lunatik,
+    /// There, too, with handlers that write: they are tried where the kernel lets them, at tc.
+    LunatikAtTc,
 }
 
 /// Of a chain of programs in C.

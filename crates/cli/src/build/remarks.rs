@@ -3,7 +3,7 @@
 use moonhook_engine::{Compiled, Settings};
 use moonhook_hook::Place;
 use moonhook_ir::{Map, maps};
-use moonhook_load::{ForwardingPlace, Loaded, Request};
+use moonhook_load::{ForwardingPlace, Loaded, MovedPlace, Request};
 use moonhook_passes::without_arena;
 use moonhook_snapshot::BY_KEY;
 use moonhook_specialise::exported;
@@ -23,7 +23,7 @@ const MANY: usize = 64;
 /// What whoever loads the object has to know.
 pub fn remarks(loaded: &Loaded, compiled: &Compiled, settings: &Settings) -> Vec<String> {
     let (snapshot, module) = (&loaded.snapshot, &compiled.module);
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = loaded.moved.iter().map(MovedPlace::text).collect();
     let own_name = |name: &str| match &snapshot.library {
         Some(library) => moonhook_passes::library::name(library, name),
         None => name.to_string(),

@@ -335,6 +335,9 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
         time.verify as f64 / 1e3,
         time.update as f64 / 1e3,
     );
+    if reloaded.detached {
+        text.push_str("  nothing is attached any more: there are no handlers\n");
+    }
     text.push_str(&form_text(&reloaded.form));
     text.push_str(&report::remarks(&reloaded.warnings));
     text.push_str(&kept_text(&reloaded.tables, &reloaded.variables));

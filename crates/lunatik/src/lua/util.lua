@@ -19,7 +19,7 @@ end
 
 -- Calls a function; a line says whether it has come to its end, or why not.
 function util.test(name, body)
-  local where
+  local where = ""
   local function note(reason)
     where = debug.traceback()
     return reason

@@ -15,10 +15,15 @@ pub(crate) const MODULE: Module = Module { name: "rcu", open, shared: Some(share
 /// Longer keys are refused, as there is no memory for them in Lunatik (`LUARCU_MAXKEY`).
 const LONGEST_KEY: usize = 255;
 
+/// The kernel gives no more than `INT_MAX` bytes at once (`kvmalloc`), and a bucket has a pointer. What is asked for has no other meaning here.
+const MOST_BUCKETS: i64 = i32::MAX as i64 / 8;
+
 fn open(lua: &Lua, _: &Arc<Host>) -> mlua::Result<mlua::Table> {
     let module = lua.create_table()?;
     add(lua, &module, "table", |_, arguments| {
-        arguments.integer_or(1, 0)?;
+        if !(0..=MOST_BUCKETS).contains(&arguments.integer_or(1, 0)?) {
+            return Err(Raise::Bare("not enough memory".to_string()));
+        }
         Ok(Object(Arc::new(Table::default())))
     })?;
     // `rcu.map` goes over what was there when it began; it is in Lua, whose errors then are the script's own.
