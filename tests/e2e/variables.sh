@@ -282,4 +282,28 @@ for form in expanded general; do
     grep -q 'local variables that some function of the script uses' "$WORK/exec.err" || die "$(cat "$WORK/exec.err")"
     detach
 done
+echo "what was nil before a reload is added to from 0 on behind it"
+cat >"$WORK/count.lua" <<'LUA'
+local n = 5
+require("xdp").attach(function(pkt)
+  local udp = pkt.udp
+  if not udp then return end
+  if udp.dport == 7001 then n = nil end
+  if udp.dport == 7002 then n = 7 end
+end)
+LUA
+for form in expanded general; do
+    sed -i '/^local more/d' "$WORK/count.lua"
+    attach right0 "$WORK/count.lua" --netns "$RIGHT" --form "$form"
+    send 7002
+    eventually "it is assigned" is n 7
+    send 7001
+    eventually "it is nil" is n nil
+    sed -i -e '1i local more = 1' -e 's/^  if udp.dport == 7001 .*/  n = (n or 0) + 1 more = more + n/' "$WORK/count.lua"
+    "$MOONHOOK" reload count >"$WORK/log"
+    send 7000
+    eventually "the first sum is 1" is n 1
+    detach
+    sed -i 's/^  n = (n or 0) + 1 .*/  if udp.dport == 7001 then n = nil end/' "$WORK/count.lua"
+done
 echo "everything went as expected"

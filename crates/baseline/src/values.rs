@@ -1,7 +1,7 @@
 //! Lua values in memory: a tag and a payload, 16 bytes.
 
-use moonhook_ir::{BinaryOp, Builder, Value};
-use moonhook_runtime::layout::{V_SLOTS, V_TAG};
+use moonhook_ir::{AtomicOp, BinaryOp, Builder, Op, Size, Value};
+use moonhook_runtime::layout::{TAG_INT, V_INT, V_SLOTS, V_TAG};
 
 /// Copies the value of a variable of load time (`V_…`), whose address is a number.
 pub fn copy_variable(code: &mut Builder, (to, disp): (Value, i64), place: Value) {
@@ -13,6 +13,14 @@ pub fn copy_variable(code: &mut Builder, (to, disp): (Value, i64), place: Value)
     let payload = code.load(slot, V_SLOTS);
     code.store(to, disp, tag);
     code.store(to, disp + 8, payload);
+}
+
+/// Adds to a variable of load time that is an integer, or nil with 0 as its integer.
+pub fn add_to_variable(code: &mut Builder, place: Value, added: Value) {
+    let variable = code.arena(place);
+    let disp = V_INT as i16;
+    code.emit(Op::Atomic { op: AtomicOp::Add, size: Size::B8, base: variable, disp, value: added });
+    code.store(variable, V_TAG, TAG_INT as i32);
 }
 
 /// Copies a value.

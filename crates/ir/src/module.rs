@@ -138,7 +138,7 @@ pub enum VariableContent {
 }
 
 impl VariableContent {
-    /// The first payload word means something.
+    /// The payload means something.
     pub fn has_payload(&self) -> bool {
         use VariableContent::*;
         matches!(self, Boolean | Integer | Ipv4 | Mac | Float | Texts(_))
@@ -150,7 +150,7 @@ impl Variable {
     pub const SIZE: u32 = 48;
     /// The type of one that is always an integer.
     pub const INTEGER: &str = "integer";
-    /// Where its first payload word is, in the section and in the arena.
+    /// Where an integer that handlers add to has its payload, in the section, and what is always of one type.
     pub const PAYLOAD: u32 = 8;
 }
 

@@ -60,6 +60,11 @@ impl Surroundings {
         Some(Callback { host: Arc::clone(&self.host), caller, number })
     }
 
+    /// Keeps the function no longer: nothing came of what it was for.
+    pub fn forget(&self, callback: &Callback) {
+        self.local.forget(callback.number);
+    }
+
     /// Keeps something until the state ends, which it is told before.
     pub fn end_with(&self, ending: Arc<dyn Ending>) {
         self.local.endings().add(Arc::downgrade(&ending));

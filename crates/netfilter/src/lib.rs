@@ -37,7 +37,10 @@ fn open(lua: &Lua, surroundings: &Surroundings, desk: &Arc<Desk>) -> mlua::Resul
         let callback = surroundings
             .keep(handler(lua, wanted.table)?)
             .ok_or_else(|| failed("the state has no thread"))?;
-        let hook = Hook::begin(places, &callback, &desk).map_err(|problem| failed(&problem))?;
+        let hook = Hook::begin(places, &callback, &desk).map_err(|problem| {
+            surroundings.forget(&callback);
+            failed(&problem)
+        })?;
         let hook = Arc::new(hook);
         desk.add(&hook);
         surroundings.end_with(Arc::clone(&hook) as Arc<_>);

@@ -129,7 +129,14 @@ impl Server {
         };
         let asked =
             self.handler.ask(PATIENCE, || self.is_over(), move |lua, handler| ask(lua, handler, &waiting));
-        let Some((said, changes)) = asked else { return queue.answer(packet, &passing) };
+        let Some((said, changes)) = asked else {
+            if !self.is_over() {
+                self.handler
+                    .warn(&format!("a handler was at a packet for {} s, which passes", PATIENCE.as_secs()));
+                self.desk.count(ACCEPT, true);
+            }
+            return queue.answer(packet, &passing);
+        };
         let is_error = said.is_err();
         let said = said.unwrap_or_else(|problem| {
             self.handler.warn(&problem);

@@ -93,7 +93,7 @@ impl Matches {
         if let Some(known) = self.all.iter().find(|known| known.question == *question) {
             return path_of(&known.link);
         }
-        let wanted = question.point();
+        let (wanted, function) = (question.point(), question.function.clone());
         let mut points: Vec<Point> = self.all.iter().map(Match::point).collect();
         points.push(wanted.clone());
         let made = self.make(&points, sources).and_then(|kernel| {
@@ -112,7 +112,8 @@ impl Matches {
         };
         let path = path_of(&link)?;
         self.all.extend(Match::of(link));
-        self.replace(kernel);
+        let listens = self.replace(kernel);
+        listens.map_err(|problem| NfluaError::refused(Errno::EINVAL, sources.about(&function, problem)))?;
         Ok(path)
     }
 
@@ -129,11 +130,11 @@ impl Matches {
             return Ok(Vec::new());
         }
         let kernel = self.make(&points, sources)?;
-        for point in &points {
-            let link = self.attach(&kernel, point).map_err(|error| error.diagnostic().line())?;
-            self.all.extend(Match::of(link));
-        }
-        self.replace(kernel);
+        let attached = points.iter().map(|point| self.attach(&kernel, point));
+        let links: Vec<Link> =
+            attached.collect::<Result<_, _>>().map_err(|error| error.diagnostic().line())?;
+        self.all.extend(links.into_iter().filter_map(Match::of));
+        self.replace(kernel)?;
         Ok(self.all.iter().map(|known| known.question.function.clone()).collect())
     }
 
@@ -147,15 +148,12 @@ impl Matches {
         }
         let points: Vec<Point> = self.all.iter().map(Match::point).collect();
         let problem = match self.make(&points, sources) {
-            Ok(kernel) => {
-                self.replace(kernel);
-                return Ok(());
-            }
+            Ok(kernel) => return self.replace(kernel),
             Err(problem) => problem,
         };
         match self.make_of_nothing(&points, sources) {
             Ok(kernel) => {
-                self.replace(kernel);
+                self.replace(kernel)?;
                 Err(format!("rules find no packet: {problem}"))
             }
             Err(other) => {
@@ -216,24 +214,28 @@ impl Matches {
     }
 
     /// Gives packets to other programs, and listens to them.
-    fn replace(&mut self, kernel: Kernel) {
+    ///
+    /// # Errors
+    /// The first thing that did not succeed: that rule asks what it has asked, or what programs say is not heard.
+    fn replace(&mut self, kernel: Kernel) -> Result<(), String> {
+        let mut outcome = Ok(());
         for known in &mut self.all {
             let entry = kernel.programs().find(|(_, point)| *point == known.link.point());
             let Some((entry, _)) = entry else { continue };
-            if let Err(error) = known.link.update(&kernel.program, &entry.name) {
-                self.log.failed(&error.to_string());
-            }
+            let updated = known.link.update(&kernel.program, &entry.name);
+            outcome = outcome.and(updated.map(drop).map_err(|error| error.to_string()));
         }
         match Running::listened_to(kernel, &self.orders) {
             Ok(running) => {
                 let now = Instant::now();
                 self.retired.extend(self.running.replace(running).map(|before| (now, before)));
-                // Each has descriptors. Of those that are this old, the kernel has none at work.
+                // Each has descriptors, of which a process has so many.
                 let too_many = self.retired.len().saturating_sub(MOST_RETIRED);
                 self.retired.drain(..too_many);
             }
-            Err(problem) => self.log.failed(&problem),
+            Err(problem) => outcome = outcome.and(Err(problem)),
         }
+        outcome
     }
 
     /// Lets go of programs that are surely over; gives when to do so again.

@@ -44,7 +44,7 @@ function variable_store(L, place, value)
   end
   if tag >= TAG_INT then set64(place + V_SLOTS + (tag << 3), payload) end
   set64(place, tag)
-  -- Who adds to it in between has added before the nil, or adds to the 0.
+  -- Who adds to it in between adds to the 0, or what is added is lost.
   if tag == TAG_NIL and u64(place + V_SUMS) ~= 0 then set64(place + V_INT, 0) end
   return 0
 end

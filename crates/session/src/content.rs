@@ -60,6 +60,12 @@ pub struct Variable {
     /// Its words of each CPU: the first one's offset, and from one to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sums: Option<(u32, u32)>,
+    /// Its nil has 0 as its integer.
+    #[serde(default)]
+    pub is_summed: bool,
+    /// Its bytes in the section.
+    #[serde(default)]
+    pub size: u32,
 }
 
 /// A program whose content another one can take over.
@@ -84,6 +90,8 @@ impl Content {
             ty: variable.ty.clone(),
             portable: variable.portable,
             sums: variable.sums.map(|sums| (sums.first, sums.stride)),
+            is_summed: variable.is_summed,
+            size: moonhook_ir::Variable::SIZE,
         };
         let is_there =
             |section: &&str| module.maps.iter().any(|map| *section == format!(".data.{}", map.name));

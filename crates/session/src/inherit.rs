@@ -141,6 +141,9 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
     if shared {
         plan.maps.push((STATE.to_string(), STATE.to_string()));
     }
+    let same = |old: &Variable, new: &Variable| {
+        (&old.ty, old.size) == (&new.ty, new.size) && old.portable && new.portable
+    };
     // Those of Moonhook's own Lua code have no names, and nobody knows them.
     for variable in new.variables.iter().filter(|variable| !variable.name.is_empty()) {
         let same_name = |old: &&Variable| old.name == variable.name;
@@ -150,7 +153,7 @@ fn variables(plan: &mut Inheritance, new: &Content, old: &Content, is_there: boo
         let kept = match old.variables.iter().find(same_name) {
             None => TableKept::new(&variable.name, Kept::New),
             Some(_) if !is_unique && !shared => TableKept::new(&variable.name, Kept::Ambiguous),
-            Some(old) if is_there && old.ty == variable.ty && old.portable && variable.portable => {
+            Some(old) if is_there && same(old, variable) => {
                 if !shared {
                     let sums = old.sums.map(|(first, stride)| Sums { first, stride });
                     let is_integer = variable.ty == ir::Variable::INTEGER;
@@ -183,8 +186,11 @@ pub struct CopiedInteger {
     value: u64,
 }
 
-/// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost, but for integers, which
-/// [`add_late`] brings up to date.
+/// The tag of a nil in expanded code.
+const NIL: u64 = 0;
+
+/// Copies variables, just before the programs are exchanged: what the earlier program assigns in between is lost, but for integers of expanded
+/// code, which [`add_late`] brings up to date.
 pub fn copy_variables(
     plan: &mut Inheritance,
     earlier: &dyn Earlier,
@@ -203,7 +209,11 @@ pub fn copy_variables(
         for at in (0..ir::Variable::SIZE).step_by(8).filter(|at| *at != ir::Variable::PAYLOAD) {
             word(copied.from + at).map(|word| to.store((copied.to + at) as usize, word));
         }
-        let Some(value) = copied.payload(word) else { continue };
+        let Some(mut value) = copied.payload(word) else { continue };
+        // What is added to a nil is added to 0.
+        if !copied.is_integer && word(copied.from) == Some(NIL) {
+            value = 0;
+        }
         to.store((copied.to + ir::Variable::PAYLOAD) as usize, value);
         if copied.is_integer {
             integers.push(CopiedInteger { copied: *copied, value });
@@ -239,6 +249,7 @@ impl Copied {
 /// have, stays as load time left it.
 fn copy_in_arenas(plan: &mut Inheritance, kinds: &[VariableKind], earlier: &dyn Earlier, new: &Kernel) {
     let (Some(from), Some(to)) = (earlier.arena(), new.program.arena_section()) else { return };
+    let integer = kinds.iter().find(|kind| kind.content == VariableContent::Integer).map(|kind| kind.payload);
     from.with(|from| {
         to.with(|to| {
             for Copied { from: old, to: new, number, .. } in &plan.copies {
@@ -246,6 +257,10 @@ fn copy_in_arenas(plan: &mut Inheritance, kinds: &[VariableKind], earlier: &dyn 
                     Ok((kind, payload)) => {
                         to.store((new + kind.payload) as usize, payload);
                         to.store(*new as usize, kind.tag);
+                        // What is added to a nil is added to 0.
+                        if kind.content == VariableContent::Nil {
+                            integer.map(|integer| to.store((new + integer) as usize, 0));
+                        }
                     }
                     Err(what) => {
                         let variable = &mut plan.variables[*number];
@@ -314,6 +329,8 @@ mod tests {
             ty: ty.to_string(),
             portable: *ty != "string",
             sums: None,
+            is_summed: false,
+            size: ir::Variable::SIZE,
         };
         Content {
             tables: tables.iter().map(table).collect(),
@@ -382,7 +399,7 @@ mod tests {
         assert_eq!(outcomes(&plan.variables), expected);
         assert_eq!(
             (&plan.copies[..], plan.maps.len()),
-            (&[Copied { from: 24, to: 0, sums: None, is_integer: true }][..], 1)
+            (&[Copied { from: ir::Variable::SIZE, to: 0, sums: None, is_integer: true, number: 0 }][..], 1)
         );
         assert_eq!(outcomes(&planned(&new, old, STATE).variables)[0], ("n", "reset"));
     }

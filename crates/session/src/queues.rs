@@ -12,7 +12,7 @@ use moonhook_records::{Counters, Message, VerdictCount};
 use moonhook_user::Waiting;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -29,9 +29,30 @@ pub struct Queues {
 /// What all threads have in common.
 #[derive(Default)]
 struct Shared {
-    /// The Lua state of the present generation.
-    decider: Mutex<Option<Decider>>,
+    deciders: Mutex<Deciders>,
     counted: Mutex<Counted>,
+}
+
+/// Who decides about packets.
+#[derive(Default)]
+struct Deciders {
+    /// The Lua state of the present generation.
+    present: Option<Decider>,
+    /// That of the next one, and the places that only it has: their queues are open before the kernel's programs go that have decided there.
+    next: Option<(Decider, Vec<Point>)>,
+}
+
+impl Deciders {
+    fn of(&self, point: &Point) -> Option<Decider> {
+        let next = self.next.as_ref().filter(|(_, points)| points.contains(point));
+        next.map(|(decider, _)| decider.clone()).or_else(|| self.present.clone())
+    }
+}
+
+impl Shared {
+    fn deciders(&self) -> MutexGuard<'_, Deciders> {
+        self.deciders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Default)]
@@ -68,22 +89,27 @@ impl Queues {
         inbox: &Arc<Inbox>,
     ) -> Result<(), SessionError> {
         self.ask(decider.clone());
-        self.prepare(places, options, inbox)?;
+        self.prepare(places, decider.clone(), options, inbox)?;
         self.succeed(places, decider);
         Ok(())
     }
 
-    /// Queues the packets of these places, too. A state that has no handlers for a place accepts its packets.
+    /// Queues the packets of these places, too: those of new ones are for that state from the start. A state that has no handlers for a place
+    /// accepts its packets.
     ///
     /// # Errors
     /// `Queue`, `Resource`, those of entering a network namespace; nothing has changed then.
     pub fn prepare(
         &mut self,
         places: &[QueuedPlace],
+        decider: Decider,
         options: &Options,
         inbox: &Arc<Inbox>,
     ) -> Result<(), SessionError> {
         let mut new = Vec::new();
+        let points =
+            places.iter().map(|place| place.point.clone()).filter(|point| !self.has(point)).collect();
+        self.shared.deciders().next = Some((decider, points));
         for point in places.iter().map(|place| &place.point).filter(|point| !self.has(point)) {
             let Place::Netfilter(place) = &point.place else { continue };
             new.extend(self.begin(point, place, options, inbox)?);
@@ -101,11 +127,12 @@ impl Queues {
     /// Ends the queues of all other places.
     pub fn keep(&mut self, is_wanted: impl Fn(&Point) -> bool) {
         self.readers.retain(|reader| is_wanted(&reader.point));
+        self.shared.deciders().next = None;
     }
 
     /// Packets are for that state from now on.
     pub fn ask(&self, decider: Decider) {
-        *self.shared.decider.lock().unwrap_or_else(PoisonError::into_inner) = Some(decider);
+        self.shared.deciders().present = Some(decider);
     }
 
     fn begin(
@@ -218,7 +245,7 @@ impl Server {
             interface: interface.filter(|_| !self.is_local()),
             connection_mark: packet.connection_mark,
         };
-        let decider = self.shared.decider.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let decider = self.shared.deciders().of(&self.point);
         let decision = decider.and_then(|decider| decider.decide(&self.point, waiting, PATIENCE));
         let Decision { verdict, mark, changes, messages } = decision.unwrap_or_default();
         for (interface, frame) in &changes.sent {

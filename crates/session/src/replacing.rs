@@ -48,7 +48,12 @@ impl Session {
         let copied = inherit::copy_variables(&mut plan, &self.installed, &next.kernel)?;
         let present: Vec<Point> = self.queues.points().cloned().collect();
         let had_handlers = self.has_handlers();
-        self.queues.prepare(&queued, options.as_deref().unwrap_or(&self.options), &self.inbox)?;
+        self.queues.prepare(
+            &queued,
+            thread.decider(),
+            options.as_deref().unwrap_or(&self.options),
+            &self.inbox,
+        )?;
         let update = match options {
             Some(options) => self.update_to(*options, &next, &scripts),
             None => self.update(&next.content, &next.kernel, &scripts),
@@ -146,12 +151,13 @@ impl Session {
         let stays = if exchanged.is_ok() { kernel } else { &self.installed.kernel };
         self.sockets.keep(stays, options, &mut self.frames);
         let exchanged = exchanged?;
-        if let Some(complaint) = exchanged.complaint {
-            self.complain(complaint.to_string())?;
-        }
-        self.frames.follow(self.attachments.links(), &self.inbox)?;
-        if let Err(error) = self.peers.follow(&self.options, self.attachments.links(), kernel) {
-            self.complain(error.to_string())?;
+        // The new programs run by now, whatever comes of this.
+        let links = self.attachments.links();
+        let followed = self.frames.follow(links, &self.inbox).err().map(|error| error.to_string());
+        let sees_peers = self.peers.follow(&self.options, links, kernel).err().map(|error| error.to_string());
+        let complaint = exchanged.complaint.map(|complaint| complaint.to_string());
+        for complaint in [complaint, followed, sees_peers].into_iter().flatten() {
+            self.complain(complaint)?;
         }
         Ok(exchanged.microseconds)
     }

@@ -2,8 +2,8 @@
 
 use crate::body::Body;
 use crate::known::Known;
-use crate::values::{copy_value, copy_variable};
-use moonhook_ir::{AtomicOp, Block, CompareOp, Op, Size, Value as Address};
+use crate::values::{add_to_variable, copy_value, copy_variable};
+use moonhook_ir::{Block, CompareOp, Value as Address};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::Value;
 use moonhook_snapshot::instruction::{Instruction, Opcode};
@@ -151,16 +151,7 @@ pub fn assign_shared(body: &mut Body<'_, '_, '_>, address: Address, value: Addre
     body.code().block = adds;
     let state = body.unit.state;
     let added = body.code().load(state, L_RESULT);
-    let place = body.code().arena(address);
-    body.code().emit(Op::Atomic {
-        op: AtomicOp::Add,
-        size: Size::B8,
-        base: place,
-        disp: V_INT as i16,
-        value: added,
-    });
-    // It may have been nil.
-    body.code().store(place, V_TAG, TAG_INT as i32);
+    add_to_variable(body.code(), address, added);
     body.code().jump(done, &[]);
     body.code().block = done;
 }

@@ -102,7 +102,7 @@ fn described(scripts: &[&str], variables: &[Described<'_>], mut bytes: Vec<u8>) 
             portable: true,
             home: home(&loaded, name),
             sums: None,
-            is_summed: false,
+            is_summed: kinds.iter().any(|(_, content)| *content == VariableContent::Nil),
             kinds: kinds.iter().enumerate().map(kind).collect(),
         });
         let mut own = [0u64; APART / 8];

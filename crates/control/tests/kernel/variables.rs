@@ -55,7 +55,7 @@ fn both_sides_have_the_same_variables() {
     let turned = turn(&mut state);
     assert_eq!(turned, ["error: variable 'n' of the handlers is an integer: it cannot be the number -7.5"]);
     expect(&mut state, &[("n, total", "-8 1099511627768")]);
-    assert_eq!(payloads(), [-8, 0x0a00_0001, 0x5254_0012_3456, 1, -1, 14, (1 << 40) - 8]);
+    assert_eq!(payloads(), [-8, 0x0a00_0001, 0x5254_0012_3456, 1, 0, 14, (1 << 40) - 8]);
 }
 
 #[test]

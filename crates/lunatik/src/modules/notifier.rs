@@ -57,9 +57,9 @@ fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
             call(lua, &own, &callback, (event, &name));
         }
         let local = Local::of(lua);
+        let caller = local.caller().ok_or_else(|| failed(nix::errno::Errno::ENXIO))?;
         let number = local.keep(Value::Function(callback));
         let (ended, host) = (Arc::clone(&over), Arc::clone(&own));
-        let caller = local.caller().ok_or_else(|| failed(nix::errno::Errno::ENXIO))?;
         let follow = move || {
             links.follow(&ended, |event, name| {
                 let (host, name) = (Arc::clone(&host), name.to_string());
@@ -71,7 +71,10 @@ fn open(lua: &Lua, host: &Arc<Host>) -> mlua::Result<Table> {
             });
         };
         let thread = std::thread::Builder::new().name("notifier".to_string()).spawn(follow);
-        thread.map_err(|_| Raise::At("couldn't create notifier".to_string()))?;
+        if thread.is_err() {
+            local.forget(number);
+            return Err(Raise::At("couldn't create notifier".to_string()));
+        }
         let notifier = Arc::new(Notifier { callback: number, over });
         // It goes on when the script has let go of it.
         local.hold(Arc::clone(&notifier) as Arc<_>);

@@ -43,3 +43,7 @@ pub fn constants() -> impl Iterator<Item = (&'static str, i64)> {
 pub fn constant(name: &str) -> Option<i64> {
     constants().find(|(known, _)| *known == name).map(|(_, value)| value)
 }
+
+// A variable has a payload for each tag that a value of load time can have.
+const _: () = assert!(V_INT == V_SLOTS + 8 * TAG_INT);
+const _: () = assert!(V_SUMS == V_SLOTS + 8 * (TAG_OPAQUE + 1) && V_SIZE == V_SUMS + 8);

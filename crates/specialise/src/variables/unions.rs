@@ -130,7 +130,15 @@ impl Variant {
             Variant::Bool => 24,
             Variant::Float => 32,
             Variant::Mac => 40,
-            _ => ir::Variable::PAYLOAD,
+            Variant::Int => ir::Variable::PAYLOAD,
+            // All is in the tag, or it cannot be kept from packet to packet.
+            Variant::Nil
+            | Variant::Object(_)
+            | Variant::Slice(_)
+            | Variant::Cased(..)
+            | Variant::Ipv6
+            | Variant::Entry(_)
+            | Variant::Structure(_) => ir::Variable::PAYLOAD,
         }
     }
 }

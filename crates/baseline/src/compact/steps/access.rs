@@ -2,7 +2,8 @@
 
 use crate::compact::interpreter::Interpreter;
 use crate::compact::record::{A, B, C, Step};
-use moonhook_ir::{AtomicOp, CompareOp, Op, Size, Value};
+use crate::values::add_to_variable;
+use moonhook_ir::{CompareOp, Value};
 use moonhook_runtime::layout::*;
 
 impl Interpreter<'_, '_> {
@@ -123,16 +124,7 @@ impl Interpreter<'_, '_> {
         self.next();
         self.code.block = adds;
         let added = self.code.load(self.state, L_RESULT);
-        let place = self.code.arena(address);
-        self.code.emit(Op::Atomic {
-            op: AtomicOp::Add,
-            size: Size::B8,
-            base: place,
-            disp: V_INT as i16,
-            value: added,
-        });
-        // It may have been nil.
-        self.code.store(place, V_TAG, TAG_INT as i32);
+        add_to_variable(&mut self.code, address, added);
         self.next();
     }
 
