@@ -299,11 +299,11 @@ for form in expanded general; do
     eventually "it is assigned" is n 7
     send 7001
     eventually "it is nil" is n nil
-    sed -i -e '1i local more = 1' -e 's/^  if udp.dport == 7001 .*/  n = (n or 0) + 1 more = more + n/' "$WORK/count.lua"
+    sed -i -e '1i local more = 1' -e 's/^  if udp.dport == 7001 .*/  if udp.dport == 7003 then n = nil end n = (n or 0) + 1 more = more + n/' "$WORK/count.lua"
     "$MOONHOOK" reload count >"$WORK/log"
     send 7000
     eventually "the first sum is 1" is n 1
     detach
-    sed -i 's/^  n = (n or 0) + 1 .*/  if udp.dport == 7001 then n = nil end/' "$WORK/count.lua"
+    sed -i 's/^  if udp.dport == 7003 .*/  if udp.dport == 7001 then n = nil end/' "$WORK/count.lua"
 done
 echo "everything went as expected"
