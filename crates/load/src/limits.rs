@@ -20,6 +20,9 @@ const INTERVAL: c_int = 1000;
 /// As long as no instruction takes on the average, on a processor: what takes longer is library functions at work.
 pub(crate) const INSTRUCTION: Duration = Duration::from_nanos(50);
 
+/// 20 ms.
+const GRACE: u64 = 400_000;
+
 /// As long as a step of a library function takes at least.
 const STEP: Duration = Duration::from_nanos(1);
 
@@ -84,12 +87,15 @@ pub(crate) struct Budget {
     looked: Instant,
     measured: Duration,
     counted: u64,
+    /// Of the time of library functions, so many steps are not counted: collections of garbage and pages that have to be fetched take some, which is
+    /// no fault of the function's.
+    grace: u64,
 }
 
 impl Budget {
     fn new(remaining: u64, deadline: Option<Deadline>) -> Budget {
         let (looked, measured) = (Instant::now(), processor_time());
-        Budget { remaining, deadline, exhausted: false, looked, measured, counted: 0 }
+        Budget { remaining, deadline, exhausted: false, looked, measured, counted: 0, grace: GRACE }
     }
 
     /// Whether anything is limited.
@@ -114,7 +120,10 @@ impl Budget {
         if now.duration_since(self.looked) > INSTRUCTION * INTERVAL as u32 {
             let measured = processor_time();
             let took = measured.saturating_sub(self.measured).as_nanos() / INSTRUCTION.as_nanos();
-            steps += u64::try_from(took).unwrap_or(u64::MAX).saturating_sub(self.counted);
+            let beyond = u64::try_from(took).unwrap_or(u64::MAX).saturating_sub(self.counted);
+            let free = beyond.min(self.grace);
+            self.grace -= free;
+            steps += beyond - free;
             (self.measured, self.counted) = (measured, 0);
         }
         self.looked = now;
@@ -272,6 +281,27 @@ unsafe fn forbid_allocation(state: *mut ffi::lua_State) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Uses the processor for that long.
+    fn work(time: Duration) {
+        let end = processor_time() + time;
+        while processor_time() < end {}
+    }
+
+    #[test]
+    fn time_of_library_functions_counts_once_it_is_long() {
+        let mut budget = Budget::new(10_000_000, None);
+        work(Duration::from_millis(5));
+        budget.count_interval();
+        assert_eq!(budget.remaining, 10_000_000 - INTERVAL as u64);
+        work(Duration::from_millis(40));
+        budget.count_interval();
+        let steps = 10_000_000 - budget.remaining;
+        assert!(steps > 400_000, "{steps}");
+        work(Duration::from_millis(10));
+        budget.count_interval();
+        assert!(10_000_000 - budget.remaining > steps + 150_000, "{steps}, {}", budget.remaining);
+    }
 
     const SECOND: Duration = Duration::from_secs(1);
 
