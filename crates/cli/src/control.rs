@@ -62,8 +62,16 @@ impl ControlModules for Modules {
         }
     }
 
-    fn serve(&self, lua: &Lua) {
-        self.host.serve(lua);
+    fn serve(&self, lua: &Lua, between: &mut dyn FnMut() -> bool) {
+        self.host.serve(lua, between);
+    }
+
+    fn wake(&self) {
+        self.host.wake();
+    }
+
+    fn called_for(&self) -> Option<Duration> {
+        self.host.called_for()
     }
 
     fn is_busy(&self) -> bool {
