@@ -152,6 +152,11 @@ fn start(started: &Started, runs_main: bool) -> Result<Exit, CliError> {
     if !runs_main {
         command.arg("--no-main");
     }
+    match started.context {
+        Context::Hardirq => drop(command.args(["--context", "hardirq"])),
+        Context::Softirq => drop(command.args(["--context", "softirq"])),
+        Context::Process | Context::Percpu => {}
+    }
     if started.context == Context::Percpu {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         command.arg("--queues").arg(processors.min(256).to_string());

@@ -88,6 +88,8 @@ pub struct Host {
     endings: Arc<Endings>,
     /// Such a function is at work.
     is_busy: AtomicBool,
+    /// What states are for that others have made.
+    context: Mutex<Context>,
     /// Such a state is served.
     is_served: AtomicBool,
     /// Since when the present call of a state that is served is at work.
@@ -127,6 +129,7 @@ impl Host {
             stops: Mutex::default(),
             endings: Arc::default(),
             is_busy: AtomicBool::new(false),
+            context: Mutex::default(),
             is_served: AtomicBool::new(false),
             called: Mutex::default(),
         })
@@ -193,6 +196,11 @@ impl Host {
         (self.constants)(lua, name, table).map(drop)
     }
 
+    /// What states are for that others make from now on.
+    pub fn set_context(&self, context: Context) {
+        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
+    }
+
     /// Puts the modules into a state that somebody else has made, with these global variables. Modules that are there already get what they lack;
     /// those of objects that states share take their places.
     ///
@@ -206,7 +214,8 @@ impl Host {
             let (calls, called) = channel();
             self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
             let caller = Arc::new(move |call| calls.send(Some(call)).is_ok());
-            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), Context::Process));
+            let context = *self.context.lock().unwrap_or_else(PoisonError::into_inner);
+            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), context));
             lua.set_app_data(Calls(called));
         }
         let require: Function = globals.get("require")?;
