@@ -92,7 +92,8 @@ impl Client {
         // It closes the connection then.
         match self.connection.receive(Some(time)) {
             Ok(None) => {
-                let reason = format!("the process was told to end, and has not after {} seconds", time.as_secs());
+                let reason =
+                    format!("the process was told to end, and has not after {} seconds", time.as_secs());
                 Err(NfluaError::refused(Errno::ETIMEDOUT, reason))
             }
             Ok(Some(_)) | Err(_) => Ok(()),

@@ -203,12 +203,7 @@ impl Server {
     }
 
     /// Gives the connection a port, and sees to what comes by it: requests, or bytes for states if there is a `socket` for what states send.
-    fn with_port(
-        &self,
-        mut connection: Connection,
-        port: u32,
-        socket: Option<OwnedFd>,
-    ) -> Result<(), Errno> {
+    fn with_port(&self, mut connection: Connection, port: u32, socket: Option<OwnedFd>) -> Result<(), Errno> {
         let is_for_data = socket.is_some();
         let taken = match self.outside.ports.take(port, socket) {
             Ok(taken) => taken,
