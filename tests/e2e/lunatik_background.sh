@@ -14,7 +14,7 @@ mkdir "$WORK/root" "$WORK/small"
 leave() {
     local status=$? name
     trap - EXIT
-    for name in endless loud refuse marks; do "$MOONHOOK" stop "$name" >"$WORK/log" 2>&1 || true; done
+    for name in endless told loud refuse marks; do "$MOONHOOK" stop "$name" >"$WORK/log" 2>&1 || true; done
     ! mountpoint -q "$WORK/small" || umount "$WORK/small"
     (exit "$status") || clean_up
     clean_up
@@ -53,6 +53,23 @@ for stop in "$MOONHOOK lunatik stop" "$MOONHOOK stop"; do
     [ "$("$MOONHOOK" list --json)" = "[]" ] || die "something runs still"
 done
 fails 3 "$MOONHOOK" lunatik stop endless
+
+# What `moonhook run` has to be told is said here, too; a name that is taken, and an interface that is missing, are told with what helps here.
+cat >"$WORK/root/told.lua" <<'LUA'
+local netfilter, nf = require("netfilter"), require("linux.nf")
+netfilter.register { hook = function(skb) return nf.action.ACCEPT end, pf = nf.proto.IPV4, hooknum = nf.inet.LOCAL_OUT, priority = 9 }
+LUA
+IN_NETNS=(nsenter --net="/run/netns/$NETNS")
+"${IN_NETNS[@]}" "$MOONHOOK" lunatik run told softirq --root "$WORK/root" --log-folder "$WORK/logs" --at queue --queues 2 --budget 5000 --on-error drop --load-memory 64MiB
+grep -q 'LOCAL_OUT 9 runs as NFQUEUE as asked for' "$WORK/logs/told.log" || die "$(cat "$WORK/logs/told.log")"
+[ "$("${IN_NETNS[@]}" cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 2 ] || die "there are not two queues"
+fails 3 lunatik run told
+grep -q 'MH0803' "$WORK/fails.err" && grep -q 'moonhook stop told' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+"$MOONHOOK" lunatik stop told
+fails 2 lunatik run told --at moon
+echo 'require("xdp").attach(function() return 2 end)' >"$WORK/root/nowhere.lua"
+fails 3 lunatik run nowhere
+grep -q 'MH0525' "$WORK/fails.err" && grep -q -- '--interface eth0' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
 
 # The disk behind the file is full: before the script begins, and while it runs.
 mount -t tmpfs -o size=64k none "$WORK/small"

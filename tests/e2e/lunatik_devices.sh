@@ -144,6 +144,57 @@ RUN=''
 [ ! -e "/dev/$OWN" ] || die "the device is still there"
 ! grep -q "/dev/$OWN" /proc/self/mountinfo || die "something is still mounted"
 
+# Code is carried out in the state of a script that has a device and nothing to do, and between its calls while others read on and on. However many calls
+# there are, and whatever they take together: none of them is stopped for that.
+cat >"$WORK/root/idle.lua" <<LUA
+local x, device, last = 5, { name = "$OWN", mode = 438 }, 0
+answer = 5
+function device:read(length, offset)
+  for i = 1, 500000 do last = i end
+  return "hello\n"
+end
+require("device").new(device)
+require("notifier").netdevice(function() return 0 end)
+LUA
+start idle "$WORK/root"
+code() { timeout 20 "$MOONHOOK" exec it -e "$1"; }
+[ "$(code answer)" = 5 ] || die "the idle state answers $(code answer 2>&1)"
+begun=$SECONDS
+timeout 16 cat "/dev/$OWN" >/dev/null &
+READER=$!
+while [ $((SECONDS - begun)) -lt 15 ]; do
+  [ "$(code 'answer + 1')" = 6 ] || die "the state that is read answers $(code answer 2>&1)"
+  sleep 1
+done
+wait "$READER" || [ $? = 124 ] || die "reading ended: $(cat "$OUT")"
+code 'answer = 7' >/dev/null
+[ "$(code answer)" = 7 ] || die "the state has lost its variables"
+[ "$(once "$OWN" | head -n 1)" = hello ] || die "the device is not read"
+! grep -Eq 'stopped|left|anew' "$OUT" || die "$(cat "$OUT")"
+end
+
+# What others call may take longer than code waits.
+cat >"$WORK/root/slow.lua" <<LUA
+local device, linux = { name = "$OWN", mode = 438 }, require("linux")
+function device:read(length, offset)
+  if offset > 0 then return "" end
+  linux.schedule(4000)
+  return "slow\n"
+end
+require("device").new(device)
+LUA
+start slow "$WORK/root"
+[ "$(code 1)" = 1 ] || die "the idle state answers $(code 1 2>&1)"
+cat "/dev/$OWN" >"$WORK/slow.read" &
+READER=$!
+sleep 0.5
+code 2 >"$WORK/slow.code" 2>&1 && die "code runs while a call is at work: $(cat "$WORK/slow.code")"
+grep -q MH0705 "$WORK/slow.code" || die "$(cat "$WORK/slow.code")"
+wait "$READER"
+[ "$(cat "$WORK/slow.read")" = slow ] || die "the call has ended otherwise"
+[ "$(code 3)" = 3 ] || die "the state answers $(code 3 2>&1)"
+end
+
 # Neither is there anything left of a script that is ended while it makes and removes devices.
 cat >"$WORK/root/hasty.lua" <<LUA
 local device, name = require "device", "$OWN"

@@ -127,6 +127,28 @@ for version in kernel queue; do
     is yes arrives
 done
 
+# A handler that moves between the kernel and a queue is told of, with the line that moves it, by the command and where the script runs.
+place='netfilter ipv4 LOCAL_IN 7'
+started kernel
+for way in there again; do
+    becomes queue
+    again filter
+    queued=$(grep -E "^  $place runs as NFQUEUE because .*filter.lua:4 writes to the packet" "$WORK/again.out") || die "$way: $(cat "$WORK/again.out")"
+    eventually "it is said where the script runs" grep -qxF "$queued" "$WORK/run.out"
+    is no arrives
+    becomes kernel
+    again filter
+    grep -qxF "  $place runs in the kernel, and not as NFQUEUE any more" "$WORK/again.out" || die "$way: $(cat "$WORK/again.out")"
+    is no arrives
+done
+again filter
+! grep -q NFQUEUE "$WORK/again.out" || die "$(cat "$WORK/again.out")"
+becomes queue
+"$MOONHOOK" reload filter --json | python3 -c 'import json, sys; [place] = json.load(sys.stdin)["queued"]; assert place["point"] == sys.argv[1] and ":4 " in place["why"], place' "$place"
+becomes kernel
+"$MOONHOOK" reload filter --json | python3 -c 'import json, sys; told = json.load(sys.stdin); assert told["unqueued"] == sys.argv[1:] and "queued" not in told, told' "$place"
+finish
+
 # A script that has none at first gets some; one whose functions go on is not replaced (MH0037).
 started none --control
 nothing_attached "$RUN"

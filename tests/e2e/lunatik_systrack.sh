@@ -13,6 +13,7 @@ OWN=mh-calls-$$ DEVICES=()
 # Devices that a test which has failed may leave.
 leave() {
   local status=$? name
+  "$MOONHOOK" lunatik stop direct >/dev/null 2>&1 || true
   end_processes ${RUN:+"$RUN"} "${PIDS[@]}"
   for name in "${DEVICES[@]}"; do
     umount -l "/dev/$name" 2>/dev/null || true
@@ -157,6 +158,21 @@ eventually "the probes stop" grep -q '^stopped.*null pointer dereference' "$OUT"
 eventually "nothing is attached" has_nothing_attached
 grows "$OWN" sched_rr_get_interval 0 call 'sched_rr_get_interval(0)' 100
 end "$OWN"
+
+# A script has probes itself where Lunatik's command says so, and otherwise not.
+cat >"$WORK/root/direct.lua" <<LUA
+local probe, places, count = require("probe"), require("syscall.table"), 0
+local kept = probe.new(places.sched_rr_get_interval, { pre = function() count = count + 1 end })
+require("device").new{ name = "$OWN", read = function(_, length, offset) return offset == 0 and "count: " .. count .. "\n" or "" end }
+LUA
+LUNATIK=("$MOONHOOK" lunatik run direct)
+FOLDERS=(--root "$WORK/root" --log-folder "$WORK/logs")
+fails 1 "${LUNATIK[@]}" "${FOLDERS[@]}"
+grep -q 'runtime context mismatch' "$WORK/fails.err" || die "$(cat "$WORK/fails.err")"
+"${LUNATIK[@]}" hardirq "${FOLDERS[@]}"
+grows "$OWN" count 100 call 'sched_rr_get_interval(0)' 100
+"$MOONHOOK" lunatik stop direct
+[ ! -e "/dev/$OWN" ] || die "/dev/$OWN is still there"
 
 # Its own calls are not counted, whatever number the process has for itself.
 own_calls() {

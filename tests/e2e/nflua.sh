@@ -151,4 +151,11 @@ end
 start
 is 0 files
 nflua stop
+# Another process can have the states at once, each time.
+for ((again = 0; again < 5; again++)); do
+  before=$RUN
+  start
+  wait "$before" || die "it ended with $?"
+  nflua stop
+done
 wait "$RUN" || die "it ended with $?: $(cat "$WORK/run.err")"

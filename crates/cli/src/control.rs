@@ -19,8 +19,20 @@ struct Modules {
     runs_mains: bool,
 }
 
-/// The modules for scripts whose folder that is, and whose functions for processes are run or wait, and in whose runtimes a state may have that much memory. Lines go to standard output as soon as they are printed, errors of threads to standard error.
-pub fn modules(root: &Path, runs_mains: bool, memory: usize) -> Arc<dyn ControlModules> {
+/// What Lunatik's command says that a script is for, as far as it matters here.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Context {
+    Process,
+    Softirq,
+    Hardirq,
+}
+
+/// The modules for scripts of that context, whose folder that is, and whose functions for processes are run or wait, and in whose runtimes a state may have that much memory. Lines go to standard output as soon as they are printed, errors of threads to standard error.
+pub fn modules(
+    (root, context): (&Path, Context),
+    runs_mains: bool,
+    memory: usize,
+) -> Arc<dyn ControlModules> {
     let output = |line: &[u8]| write_line(&mut std::io::stdout().lock(), line);
     let warnings = |line: &[u8]| write_line(&mut std::io::stderr().lock(), line);
     let (output, warnings) = (Box::new(output), Box::new(warnings));
@@ -29,6 +41,11 @@ pub fn modules(root: &Path, runs_mains: bool, memory: usize) -> Arc<dyn ControlM
     let desk = Arc::<Desk>::default();
     let extensions = vec![moonhook_netfilter::module(&desk)];
     let host = moonhook_lunatik::host(root, constants, output, warnings, extensions, counting, memory);
+    host.set_context(match context {
+        Context::Process => moonhook_lunatik::Context::Process,
+        Context::Softirq => moonhook_lunatik::Context::Softirq,
+        Context::Hardirq => moonhook_lunatik::Context::Hardirq,
+    });
     Arc::new(Modules { host, desk, runs_mains })
 }
 
@@ -62,8 +79,16 @@ impl ControlModules for Modules {
         }
     }
 
-    fn serve(&self, lua: &Lua) {
-        self.host.serve(lua);
+    fn serve(&self, lua: &Lua, between: &mut dyn FnMut() -> bool) {
+        self.host.serve(lua, between);
+    }
+
+    fn wake(&self) {
+        self.host.wake();
+    }
+
+    fn called_for(&self) -> Option<Duration> {
+        self.host.called_for()
     }
 
     fn is_busy(&self) -> bool {

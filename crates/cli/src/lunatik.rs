@@ -66,11 +66,47 @@ struct Started {
     /// The interface, for handlers of XDP and tc
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
+    #[command(flatten)]
+    passed: Passed,
     /// Where what scripts print is kept, a file for each, which goes on
     #[arg(long, value_name = "DIR", default_value = "/var/log/moonhook")]
     log_folder: PathBuf,
     #[command(flatten)]
     remote: RemoteOptions,
+}
+
+/// What `moonhook run` is told as it was said here, which knows what it means.
+#[derive(Debug, clap::Args)]
+struct Passed {
+    /// Where handlers of netfilter run, as of `moonhook run`
+    #[arg(long, value_name = "PLACE")]
+    at: Option<String>,
+    /// Steps that a packet's handlers may use, as of `moonhook run`
+    #[arg(long, value_name = "STEPS")]
+    budget: Option<String>,
+    /// What becomes of a packet after an error, as of `moonhook run`
+    #[arg(long, value_name = "VERDICT")]
+    on_error: Option<String>,
+    /// Memory of scripts while they are loaded, and of each runtime, as of `moonhook run`
+    #[arg(long, value_name = "BYTES")]
+    load_memory: Option<String>,
+    /// Queues of each place whose handlers run in the process, as of `moonhook run`; `percpu` has one for each processor
+    #[arg(long, value_name = "N")]
+    queues: Option<String>,
+}
+
+impl Passed {
+    fn arguments(&self) -> impl Iterator<Item = String> {
+        let Passed { at, budget, on_error, load_memory, queues } = self;
+        let given = [
+            ("at", at),
+            ("budget", budget),
+            ("on-error", on_error),
+            ("load-memory", load_memory),
+            ("queues", queues),
+        ];
+        given.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value.as_ref()?)))
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -152,7 +188,13 @@ fn start(started: &Started, runs_main: bool) -> Result<Exit, CliError> {
     if !runs_main {
         command.arg("--no-main");
     }
-    if started.context == Context::Percpu {
+    match started.context {
+        Context::Hardirq => drop(command.args(["--context", "hardirq"])),
+        Context::Softirq => drop(command.args(["--context", "softirq"])),
+        Context::Process | Context::Percpu => {}
+    }
+    command.args(started.passed.arguments());
+    if started.context == Context::Percpu && started.passed.queues.is_none() {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         command.arg("--queues").arg(processors.min(256).to_string());
     }

@@ -129,6 +129,9 @@ struct Receive {
 /// How long a message is waited for before a signal is looked for.
 const NAP: Duration = Duration::from_millis(100);
 
+/// How long the process with the states may take to end.
+const LAST: Duration = Duration::from_secs(30);
+
 /// Where the programs that rules ask are pinned.
 const PINS: &str = "/sys/fs/bpf/moonhook";
 
@@ -159,7 +162,10 @@ pub fn nflua(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, CliErro
             Ok(Exit::Success)
         }
         Operation::Receive(arguments) => receive(arguments, &path, out, &*stop_on_signals()?),
-        Operation::Stop => simply(Request::Stop),
+        Operation::Stop => {
+            Client::control(&path)?.stop(LAST)?;
+            Ok(Exit::Success)
+        }
         Operation::Install(options) => install::install(options, out),
         Operation::Uninstall(places) => install::uninstall(places, out),
     }

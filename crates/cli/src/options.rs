@@ -38,6 +38,9 @@ pub struct ScriptOptions {
     /// A function that a script returns waits, and is not run
     #[arg(long, hide = true, requires = "control")]
     no_main: bool,
+    /// What the script is for, as Lunatik's command says it
+    #[arg(long, hide = true, requires = "control", value_enum, default_value = "process")]
+    context: control::Context,
     /// A folder in which scripts may read files, besides their own; can be given several times
     #[arg(long, value_name = "DIR")]
     allow_read: Vec<PathBuf>,
@@ -152,6 +155,7 @@ impl ScriptOptions {
     pub fn settings(&self) -> Settings {
         let default = moonhook_load::Options::default();
         let memory_limit = self.load_memory.unwrap_or(default.memory_limit);
+        let modules = |root| control::modules((&absolute(root), self.context), !self.no_main, memory_limit);
         let load = moonhook_load::Options {
             memory_limit,
             instruction_limit: self.load_steps.unwrap_or(default.instruction_limit),
@@ -159,11 +163,7 @@ impl ScriptOptions {
             root: self.root.as_deref().map(absolute),
             // Objects and replayed frames know of no process.
             at: Some(At::Link),
-            control: self
-                .root
-                .as_deref()
-                .filter(|_| self.control)
-                .map(|root| control::modules(&absolute(root), !self.no_main, memory_limit)),
+            control: self.root.as_deref().filter(|_| self.control).map(modules),
             handlers_optional: false,
             allow_read: self.allow_read.iter().map(|folder| absolute(folder)).collect(),
             prints_to_stderr: false,

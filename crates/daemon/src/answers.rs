@@ -184,10 +184,24 @@ pub struct Reloaded {
     pub flows: Vec<FlowsKept>,
     /// What a person should know of the scripts, which run all the same.
     pub warnings: Vec<Remark>,
+    /// Places of netfilter whose handlers run in the process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queued: Vec<QueuedHandlers>,
+    /// Those whose handlers did, and run in the kernel now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unqueued: Vec<String>,
     /// The scripts had handlers, and have none any more: nothing is attached.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detached: bool,
     pub timing: Timing,
+}
+
+/// A place of netfilter whose handlers run in the process (NFQUEUE).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueuedHandlers {
+    pub point: String,
+    /// In a few words.
+    pub why: String,
 }
 
 /// What became of a list that was to be a table's content.

@@ -69,7 +69,9 @@ impl DaemonError {
                     .to_string()
             }
             DaemonError::NameTaken { name, .. } => {
-                format!("use another `--name`, or `moonhook reload {name}` to replace what it runs")
+                format!(
+                    "end it (`moonhook stop {name}`), have it replaced (`moonhook reload {name}`), or run with another `--name`"
+                )
             }
             DaemonError::NotRunning { running, .. } if running.is_empty() => {
                 "`moonhook list` shows what runs; `--socket-dir` says where to look".to_string()

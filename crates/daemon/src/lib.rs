@@ -23,7 +23,7 @@ mod server;
 
 pub use answers::{
     Dumped, Executed, FlowChanged, FlowInfo, FlowPage, FlowTableInfo, FlowsKept, Form, Kept, Listed,
-    Neighbours, Reloaded, Remark, Replaced, Status, TableInfo, TableKept, Timing,
+    Neighbours, QueuedHandlers, Reloaded, Remark, Replaced, Status, TableInfo, TableKept, Timing,
 };
 pub use client::Client;
 pub use datum::{NoDatum, from_json, json_text, shown, to_json, word};

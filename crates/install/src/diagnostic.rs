@@ -124,7 +124,7 @@ impl InstallError {
                 "attach the script to the interface below the tunnel, or to one with Ethernet frames (veth, tap)".to_string()
             }
             InstallError::NoInterface { .. } => {
-                "say which one: `moonhook run eth0 script.lua`; `ip link` lists them".to_string()
+                "say which one: `moonhook run eth0 script.lua`, or `--interface eth0` of `moonhook lunatik`; `ip link` lists them".to_string()
             }
             InstallError::NoCgroup { is_mounted: true, .. } => {
                 "`systemd-cgls` lists them; make one with `mkdir`, below where they are mounted".to_string()

@@ -31,10 +31,17 @@ pub trait ControlModules: Debug + Send + Sync {
     /// Runs what a script has returned, until it ends or [`ControlModules::stop`].
     fn run_main(&self, lua: &Lua, name: &str, main: &Function);
 
-    /// Calls what scripts have given to others to be called, until [`ControlModules::stop`]; returns at once if there is nothing.
-    fn serve(&self, lua: &Lua);
+    /// Calls what scripts have given to others to be called, until [`ControlModules::stop`] or `between` says `false`; returns at once if there is nothing.
+    /// `between` is called behind each such call, and after [`ControlModules::wake`].
+    fn serve(&self, lua: &Lua, between: &mut dyn FnMut() -> bool);
 
-    /// Whether such a function is at work, or a state is served.
+    /// There is something to be done between the calls of a state that is served.
+    fn wake(&self);
+
+    /// For how long such a call has been at work, if one is.
+    fn called_for(&self) -> Option<Duration>;
+
+    /// Whether a function that scripts have returned is at work.
     fn is_busy(&self) -> bool;
 
     /// Whether scripts have begun anything that goes on: functions, threads, states.

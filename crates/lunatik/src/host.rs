@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mlua::{AnyUserData, Function, Lua, Table, Value};
 
@@ -86,8 +86,14 @@ pub struct Host {
     stops: Mutex<Vec<Sender<Option<Call>>>>,
     /// What such states have begun that ends before them.
     endings: Arc<Endings>,
-    /// Such a function is at work, or such a state is served.
+    /// Such a function is at work.
     is_busy: AtomicBool,
+    /// What states are for that others have made.
+    context: Mutex<Context>,
+    /// Such a state is served.
+    is_served: AtomicBool,
+    /// Since when the present call of a state that is served is at work.
+    called: Mutex<Option<Instant>>,
 }
 
 impl Debug for Host {
@@ -123,6 +129,9 @@ impl Host {
             stops: Mutex::default(),
             endings: Arc::default(),
             is_busy: AtomicBool::new(false),
+            context: Mutex::default(),
+            is_served: AtomicBool::new(false),
+            called: Mutex::default(),
         })
     }
 
@@ -187,6 +196,11 @@ impl Host {
         (self.constants)(lua, name, table).map(drop)
     }
 
+    /// What states are for that others make from now on.
+    pub fn set_context(&self, context: Context) {
+        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = context;
+    }
+
     /// Puts the modules into a state that somebody else has made, with these global variables. Modules that are there already get what they lack;
     /// those of objects that states share take their places.
     ///
@@ -200,7 +214,8 @@ impl Host {
             let (calls, called) = channel();
             self.stops.lock().unwrap_or_else(PoisonError::into_inner).push(calls.clone());
             let caller = Arc::new(move |call| calls.send(Some(call)).is_ok());
-            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), Context::Process));
+            let context = *self.context.lock().unwrap_or_else(PoisonError::into_inner);
+            lua.set_app_data(Local::with(caller, Arc::clone(&self.endings), context));
             lua.set_app_data(Calls(called));
         }
         let require: Function = globals.get("require")?;
@@ -269,7 +284,8 @@ impl Host {
     }
 
     /// Does what others want of a state that somebody else has made (callbacks of its script) until [`Host::stop`]; returns at once if there can be nothing.
-    pub fn serve(&self, lua: &Lua) {
+    /// `between` is called behind each of that, and after [`Host::wake`]; the serving ends where it says `false`.
+    pub fn serve(&self, lua: &Lua, between: &mut dyn FnMut() -> bool) {
         let local = Local::of(lua);
         local.set_ready();
         let Some(Calls(called)) = lua.remove_app_data::<Calls>() else { return };
@@ -278,29 +294,52 @@ impl Host {
             return;
         }
         self.mains.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&task));
-        self.is_busy.store(true, Ordering::Relaxed);
+        self.is_served.store(true, Ordering::Relaxed);
         task.run(|| {
             if let Err(error) = state::watch(lua) {
                 self.warn(&error.to_string());
             }
             while let Ok(Some(call)) = called.recv() {
+                self.set_called(Some(Instant::now()));
                 call(lua);
+                self.set_called(None);
+                // It is none of the task's.
+                if !Task::leave(&mut *between) {
+                    break;
+                }
             }
         });
         local.end();
-        self.is_busy.store(false, Ordering::Relaxed);
+        self.is_served.store(false, Ordering::Relaxed);
     }
 
-    /// Whether such a function is at work, or such a state is served.
+    /// Whoever serves a state is to look whether there is something between the calls.
+    pub fn wake(&self) {
+        for calls in self.stops.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            // A state that is not served any more needs no waking.
+            let _ = calls.send(Some(Box::new(|_| {})));
+        }
+    }
+
+    fn set_called(&self, since: Option<Instant>) {
+        *self.called.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    /// For how long the present call of a state that is served has been at work, if one is.
+    pub fn called_for(&self) -> Option<Duration> {
+        self.called.lock().unwrap_or_else(PoisonError::into_inner).map(|since| since.elapsed())
+    }
+
+    /// Whether such a function is at work.
     pub fn is_busy(&self) -> bool {
         self.is_busy.load(Ordering::Relaxed)
     }
 
-    /// Whether something goes on that scripts have begun: a function of theirs, or a state that is theirs.
+    /// Whether something goes on that scripts have begun: a function of theirs, what is called of them, or a state that is theirs.
     pub fn has_begun(&self) -> bool {
         let runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
         let goes_on = |runtime: &Weak<Runtime>| runtime.upgrade().is_some_and(|runtime| !runtime.is_over());
-        self.is_busy() || runtimes.iter().any(goes_on)
+        self.is_busy() || self.is_served.load(Ordering::Relaxed) || runtimes.iter().any(goes_on)
     }
 
     /// Ends all threads and states: they are asked to stop, and ended where they go on. Returns within two seconds or so.

@@ -28,6 +28,7 @@ pub use endings::Ending;
 pub use extension::{Callback, Extension, Open, Surroundings, own};
 pub use host::{Constants, Host, Output};
 pub use probes::{Counted, Counting, Counts, Uncounted};
+pub use runtime::Context;
 pub use state::text;
 
 use std::path::PathBuf;

@@ -17,7 +17,7 @@ use crate::task::{GRACE, Task};
 
 /// What a state is for. All run in processes here; the others cannot have threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Context {
+pub enum Context {
     #[default]
     Process,
     Softirq,

@@ -83,6 +83,23 @@ impl Client {
         Ok(states.iter().map(listed).collect())
     }
 
+    /// Has the process end, and waits until another one can have the states.
+    ///
+    /// # Errors
+    /// As of [`Client::ask`]; `Refused` where it does not end in that time.
+    pub fn stop(&mut self, time: Duration) -> Result<(), NfluaError> {
+        self.ask(&Request::Stop)?;
+        // It closes the connection then.
+        match self.connection.receive(Some(time)) {
+            Ok(None) => {
+                let reason =
+                    format!("the process was told to end, and has not after {} seconds", time.as_secs());
+                Err(NfluaError::refused(Errno::ETIMEDOUT, reason))
+            }
+            Ok(Some(_)) | Err(_) => Ok(()),
+        }
+    }
+
     /// Sends bytes to a state. Nobody says whether it is there.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use moonhook_engine::Settings;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,6 +60,8 @@ struct Server {
     connections: AtomicUsize,
     /// Everything ends.
     ends: AtomicBool,
+    /// Connections of those who have it end, which are closed when the next process can have states: they wait for that.
+    enders: Mutex<Vec<OwnedFd>>,
 }
 
 #[derive(Default)]
@@ -92,6 +95,7 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
         states: Mutex::default(),
         connections: AtomicUsize::new(0),
         ends: AtomicBool::new(false),
+        enders: Mutex::default(),
     });
     let mut last = None;
     while !stop.load(Ordering::Relaxed) && !server.ends.load(Ordering::Relaxed) {
@@ -125,6 +129,11 @@ pub fn run(options: Options, ready: impl FnOnce(&Path), stop: &AtomicBool) -> Re
     let _ = std::fs::remove_dir(&server.options.pins);
     let _ = std::fs::remove_dir(notes(&server.options));
     server.log.finish();
+    drop(listener);
+    // States that are at work still have their queues until the process is no more, which closes the connections, too.
+    if is_over() {
+        server.enders().clear();
+    }
     Ok(())
 }
 
@@ -167,6 +176,10 @@ impl Server {
         states
     }
 
+    fn enders(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
+        self.enders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The next message, until the end of the connection or of everything.
     fn next(&self, connection: &mut Connection) -> Result<Option<Vec<u8>>, Errno> {
         while !self.ends.load(Ordering::Relaxed) {
@@ -185,19 +198,12 @@ impl Server {
                 let socket = connection.duplicate()?;
                 self.with_port(connection, port, Some(socket))
             }
-            request => {
-                connection.send(&protocol::answered(&request.and_then(|request| self.answer(request))))
-            }
+            request => self.reply(&mut connection, request),
         }
     }
 
     /// Gives the connection a port, and sees to what comes by it: requests, or bytes for states if there is a `socket` for what states send.
-    fn with_port(
-        &self,
-        mut connection: Connection,
-        port: u32,
-        socket: Option<std::os::fd::OwnedFd>,
-    ) -> Result<(), Errno> {
+    fn with_port(&self, mut connection: Connection, port: u32, socket: Option<OwnedFd>) -> Result<(), Errno> {
         let is_for_data = socket.is_some();
         let taken = match self.outside.ports.take(port, socket) {
             Ok(taken) => taken,
@@ -218,10 +224,18 @@ impl Server {
 
     fn answer_all(&self, connection: &mut Connection) -> Result<(), Errno> {
         while let Some(message) = self.next(connection)? {
-            let outcome = Request::parse(&message).and_then(|request| self.answer(request));
-            connection.send(&protocol::answered(&outcome))?;
+            self.reply(connection, Request::parse(&message))?;
         }
         Ok(())
+    }
+
+    fn reply(&self, connection: &mut Connection, request: Result<Request, NfluaError>) -> Result<(), Errno> {
+        let ender = matches!(request, Ok(Request::Stop)).then(|| connection.duplicate()).transpose()?;
+        let outcome = request.and_then(|request| self.answer(request));
+        if outcome.is_ok() {
+            self.enders().extend(ender);
+        }
+        connection.send(&protocol::answered(&outcome))
     }
 
     /// Gives states what is for them. What no state wants is lost, as is what is too long.

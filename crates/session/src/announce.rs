@@ -2,9 +2,10 @@
 
 use crate::SessionError;
 use crate::report::JsonError;
-use moonhook_daemon::{Form, Reloaded, Remark};
+use moonhook_daemon::{Form, QueuedHandlers, Reloaded, Remark};
 use moonhook_diagnostic::Diagnostic;
 use moonhook_engine::{Choice, Reason};
+use moonhook_load::QueuedPlace;
 use moonhook_records::{Failure, Frame, Message, Notice};
 use moonhook_schema::Datum;
 use serde_json::{Value, json};
@@ -55,10 +56,21 @@ pub fn reloaded_json(reloaded: &Reloaded) -> Value {
         "tables": reloaded.tables,
         "variables": reloaded.variables, "warnings": reloaded.warnings, "timing_us": reloaded.timing,
     });
+    if !reloaded.queued.is_empty() {
+        line["queued"] = json!(reloaded.queued);
+    }
+    if !reloaded.unqueued.is_empty() {
+        line["unqueued"] = json!(reloaded.unqueued);
+    }
     if reloaded.detached {
         line["detached"] = json!(true);
     }
     line
+}
+
+/// Where handlers run in this process, as other processes are told of it.
+pub fn queued(place: &QueuedPlace) -> QueuedHandlers {
+    QueuedHandlers { point: place.point.to_string(), why: place.why() }
 }
 
 /// A warning as other processes are told of it.

@@ -18,7 +18,7 @@ use inside::Thread;
 use moonhook_control::{Connection, lower_priority, processor_time};
 use moonhook_daemon::Answer;
 use moonhook_hook::Point;
-use moonhook_load::{Content, ForwardingPlace, LoadError, MovedPlace, QueuedPlace};
+use moonhook_load::{Content, ControlModules, ForwardingPlace, LoadError, MovedPlace, QueuedPlace};
 use moonhook_records::Message;
 use moonhook_snapshot::Snapshot;
 use moonhook_user::Waiting;
@@ -138,7 +138,7 @@ impl Debug for Told {
 /// The hold that other threads have on it. Dropped, the thread ends when it has done what it is at.
 pub struct LuaThread {
     id: LuaId,
-    orders: Sender<Order>,
+    orders: Orders,
     thread: Option<JoinHandle<()>>,
     /// Its number for the kernel; 0 until it runs.
     number: Arc<AtomicI32>,
@@ -185,9 +185,26 @@ enum Order {
     },
 }
 
+/// The way to the thread, which may wait for others' calls, too.
+#[derive(Clone)]
+struct Orders {
+    sender: Sender<Order>,
+    control: Option<Arc<dyn ControlModules>>,
+}
+
+impl Orders {
+    /// # Errors
+    /// The thread is gone.
+    fn send(&self, order: Order) -> Result<(), SessionError> {
+        self.sender.send(order).map_err(|_| SessionError::LuaGone)?;
+        self.control.iter().for_each(|control| control.wake());
+        Ok(())
+    }
+}
+
 /// Who can be asked about packets, from any thread.
 #[derive(Clone)]
-pub struct Decider(Sender<Order>);
+pub struct Decider(Orders);
 
 impl Decider {
     /// What the handlers of a place say of a packet; `None` if they do not say so in that time, or are gone.
@@ -222,7 +239,8 @@ impl LuaThread {
     /// `Resource` where there can be no more threads.
     pub fn load(sources: Sources, inbox: &Arc<Inbox>, busy: Option<Busy>) -> Result<LuaThread, SessionError> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (orders, taken) = channel();
+        let (sender, taken) = channel();
+        let orders = Orders { sender, control: sources.options.control.clone() };
         let (number, begun) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicU64::new(0)));
         let reports = Reports::default();
         let of_thread =
@@ -297,7 +315,7 @@ impl LuaThread {
     }
 
     fn order(&self, order: Order) -> Result<(), SessionError> {
-        self.orders.send(order).map_err(|_| SessionError::LuaGone)
+        self.orders.send(order)
     }
 
     fn look(&self) -> Seen {
@@ -319,6 +337,11 @@ impl LuaThread {
         let used = now.time.saturating_sub(self.seen.time);
         let passed = self.seen.since.map_or(Duration::ZERO, |since| since.elapsed());
         used > limit + GRACE || used > limit / LEAST && passed > limit * CROWDED + GRACE
+    }
+
+    /// Nothing of what was seen counts: it was no function that has a limit.
+    pub fn look_anew(&mut self) {
+        self.seen.since = None;
     }
 
     /// Whether load time runs for longer than it may, and a little.
@@ -361,11 +384,11 @@ mod tests {
 
     #[test]
     fn a_panic_of_the_thread_is_an_error_once() {
-        let (orders, _taken) = channel();
+        let (sender, _taken) = channel();
         let thread = threads::start("lua", || panic!("as if"));
         let mut thread = LuaThread {
             id: 1,
-            orders,
+            orders: Orders { sender, control: None },
             thread: thread.ok(),
             number: Arc::default(),
             begun: Arc::default(),

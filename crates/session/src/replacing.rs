@@ -16,6 +16,7 @@ use moonhook_control::{KeptFlows, SharedTable};
 use moonhook_daemon::{FlowsKept, Reloaded, Replaced, Timing};
 use moonhook_engine::Kernel;
 use moonhook_hook::Point;
+use moonhook_load::QueuedPlace;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -92,6 +93,8 @@ impl Session {
             variables: plan.variables,
             flows,
             warnings: self.installed.all_warnings().iter().map(announce::remark).collect(),
+            queued: queued.iter().map(announce::queued).collect(),
+            unqueued: self.unqueued(&present, &queued),
             detached: had_handlers && !self.has_handlers(),
             timing,
         };
@@ -99,6 +102,14 @@ impl Session {
         self.audience.installed(&self.installed.kernel.program, &self.installed.object_maps)?;
         self.audience.reloaded(&reloaded)?;
         Ok(reloaded)
+    }
+
+    /// Those of some points whose handlers are no queued ones any more, and run in the kernel.
+    fn unqueued(&self, before: &[Point], queued: &[QueuedPlace]) -> Vec<String> {
+        let is_in_kernel = |point: &Point| self.attachments.links().iter().any(|link| link.point() == point);
+        let is_queued = |point: &Point| queued.iter().any(|place| place.point == *point);
+        let left = before.iter().filter(|point| is_in_kernel(point) && !is_queued(point));
+        left.map(Point::to_string).collect()
     }
 
     /// Whether packets are given to handlers, in the kernel or out of queues.

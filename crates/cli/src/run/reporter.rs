@@ -5,7 +5,7 @@ use super::screen::{Screen, Stream};
 use crate::memory;
 use crate::report;
 use crate::terminal::{printable, printable_error};
-use moonhook_daemon::{FlowsKept, Form, Kept, Name, Reloaded, Remark, TableKept};
+use moonhook_daemon::{FlowsKept, Form, Kept, Name, QueuedHandlers, Reloaded, Remark, TableKept};
 use moonhook_install::{Link, Peer, RequestedMode, Site};
 use moonhook_load::{ForwardingPlace, MovedPlace, QueuedPlace};
 use moonhook_records::{Counters, Failure, Message, Text};
@@ -337,6 +337,12 @@ pub fn reloaded_text(reloaded: &Reloaded) -> String {
     );
     if reloaded.detached {
         text.push_str("  nothing is attached any more: there are no handlers\n");
+    }
+    for QueuedHandlers { point, why } in &reloaded.queued {
+        text.push_str(&format!("  {point} runs as NFQUEUE {why}\n"));
+    }
+    for point in &reloaded.unqueued {
+        text.push_str(&format!("  {point} runs in the kernel, and not as NFQUEUE any more\n"));
     }
     text.push_str(&form_text(&reloaded.form));
     text.push_str(&report::remarks(&reloaded.warnings));

@@ -69,7 +69,7 @@ pub fn queues_have_connections() -> Option<bool> {
 pub fn without_marks() -> Diagnostic {
     Diagnostic::new("MH1104", "this kernel has no marks of connections for handlers in the process")
         .reason("nil, and what is set is lost")
-        .help("use a kernel with CONFIG_NETFILTER_NETLINK_GLUE_CT, or have the handler run in the kernel: `--at tcx`")
+        .help("use a kernel with CONFIG_NETFILTER_NETLINK_GLUE_CT; or have the handler run in the kernel: at PRE_ROUTING and POST_ROUTING by `--at tcx`, elsewhere by `--at link` if it only reads the mark")
 }
 
 fn glue(symbols: &str) -> Outcome {

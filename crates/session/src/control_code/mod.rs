@@ -20,6 +20,9 @@ const NAP: Duration = Duration::from_millis(100);
 /// How long a new state waits for the job of the one before.
 const OVERLAP: Duration = Duration::from_millis(200);
 
+/// How long code waits for the end of a call that others have made of the script, before it is refused.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// How often control code begins anew before it is left off.
 const BEGINNINGS: u32 = 3;
 
@@ -148,6 +151,9 @@ impl ControlCode {
         if let State::Waiting(until) = self.state {
             return Some(until);
         }
+        if self.called_for().is_some() {
+            return (matches!(self.state, State::Idle) || !self.waiting.is_empty()).then_some(soon);
+        }
         let is_idle =
             matches!(self.state, State::Idle) && self.thread.is_some() && !self.is_held && !self.is_taken();
         is_idle.then(|| self.due.map_or(soon, |due| due.min(soon)))
@@ -156,8 +162,8 @@ impl ControlCode {
     /// Whether messages of handlers may come: they are shown in the order in which they came, with what control code says of them in
     /// between.
     pub fn takes_messages(&self) -> bool {
-        // A function that goes on as long as the script does not stop them.
-        if self.is_taken() {
+        // A function that goes on as long as the script does not stop them, nor what is called of a script for long.
+        if self.is_taken() || self.is_called_for(NAP) {
             return true;
         }
         matches!(self.state, State::Idle) && !self.is_held
@@ -173,12 +179,24 @@ impl ControlCode {
         self.sources.options.control.as_ref().is_some_and(|control| control.is_busy())
     }
 
+    /// For how long its thread has been at a call that others have made of the script, if it is.
+    fn called_for(&self) -> Option<Duration> {
+        self.sources.options.control.as_ref().and_then(|control| control.called_for())
+    }
+
+    fn is_called_for(&self, time: Duration) -> bool {
+        self.called_for().is_some_and(|called| called >= time)
+    }
+
     /// Gives it what waits or is due.
     pub fn feed(&mut self) -> Result<(), SessionError> {
-        if self.is_taken() {
+        if self.is_taken() || self.is_called_for(PATIENCE) {
             for (job, reply) in self.waiting.drain(..) {
                 reply.send(unfinished(is_flow(&job), TAKEN));
             }
+            return Ok(());
+        }
+        if self.is_called_for(NAP) {
             return Ok(());
         }
         if matches!(self.state, State::Waiting(until) if until <= Instant::now()) {
@@ -211,6 +229,7 @@ impl ControlCode {
     fn hears(&self, event: &[u8]) -> bool {
         matches!(self.state, State::Idle)
             && !self.is_taken()
+            && !self.is_called_for(NAP)
             && self.thread.is_some()
             && self.listened_to.contains(event)
     }
@@ -248,7 +267,7 @@ impl ControlCode {
     pub fn order(&mut self, job: Job, reply: Reply) {
         match self.thread {
             Some(_) => self.waiting.push_back((job, reply)),
-            None => reply.send(unfinished(is_flow(&job), LEFT_OFF)),
+            None => reply.send(unfinished(is_flow(&job), self.left_off())),
         }
     }
 
@@ -265,8 +284,22 @@ impl ControlCode {
         done.messages
     }
 
+    /// What is said where control code is left off.
+    fn left_off(&self) -> &'static str {
+        let control = self.sources.options.control.as_ref();
+        match control.is_some_and(|control| control.has_begun()) {
+            true => "control code is left off until the script is ended and run again",
+            false => "control code is left off until a reload",
+        }
+    }
+
     /// Whether the present function is beyond its time.
     fn overruns(&mut self) -> bool {
+        // What others call may wait, as the script's own function may.
+        if self.is_taken() || self.called_for().is_some() {
+            self.thread.iter_mut().for_each(LuaThread::look_anew);
+            return false;
+        }
         let limit = match self.state {
             State::Idle | State::Waiting(_) => return false,
             State::Busy(_) => moonhook_control::Options::default().time_limit,
@@ -301,8 +334,6 @@ pub struct RetiredControl {
 }
 
 const TAKEN: &str = "the script's own function is at work, and control code waits for its end";
-
-const LEFT_OFF: &str = "control code is left off until a reload";
 
 fn is_flow(job: &Job) -> bool {
     matches!(job, Job::Flow(_))

@@ -177,9 +177,9 @@ impl Session {
     fn leave_control_off(&mut self, why: &str) -> Result<(), SessionError> {
         (self.control.thread, self.control.state) = (None, State::Idle);
         for (job, reply) in std::mem::take(&mut self.control.waiting) {
-            reply.send(unfinished(is_flow(&job), LEFT_OFF));
+            reply.send(unfinished(is_flow(&job), self.control.left_off()));
         }
-        self.complain(format!("control code is left off until a reload: {why}"))
+        self.complain(format!("{}: {why}", self.control.left_off()))
     }
 
     /// Shows an error that is no handler's.

@@ -17,7 +17,7 @@ use moonhook_snapshot::Snapshot;
 use serde_json::json;
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,30 +64,51 @@ impl Thread {
         else {
             return;
         };
+        let objects = Objects::default();
+        let mut carry_out = |order| self.carry_out(order, &mut control, &mut deciders, &objects);
+        let mut goes_on = true;
         if let Some(modules) = &options.control {
             mains.iter().for_each(|(name, main)| modules.run_main(&lua, name, main));
-            modules.serve(&lua);
+            modules.serve(&lua, &mut || {
+                // Each call is another function.
+                self.begun.fetch_add(1, Ordering::Relaxed);
+                while let (true, Ok(order)) = (goes_on, orders.try_recv()) {
+                    goes_on = carry_out(order);
+                }
+                goes_on
+            });
         }
         drop(mains);
-        let objects = Objects::default();
-        while let Ok(order) = orders.recv() {
-            match order {
-                Order::Connect { .. } => {}
-                Order::End => break,
-                Order::Work(job) => {
-                    let done = self.work(&mut control, job, &objects);
-                    self.tell(Told::Done(Box::new(done)));
-                }
-                // Who has asked may have given up waiting.
-                Order::Decide { point, packet, answer } => {
-                    drop(answer.send(deciders.decide(&control, &point, &packet)));
-                }
-            }
+        while let (true, Ok(order)) = (goes_on, orders.recv()) {
+            goes_on = carry_out(order);
         }
         if let Some(modules) = &options.control {
             drop(control);
             modules.finish(&lua, LAST_WORDS);
         }
+    }
+
+    /// Says whether there may be more.
+    fn carry_out(
+        &self,
+        order: Order,
+        control: &mut Control,
+        deciders: &mut Deciders,
+        objects: &Objects,
+    ) -> bool {
+        match order {
+            Order::Connect { .. } => {}
+            Order::End => return false,
+            Order::Work(job) => {
+                let done = self.work(control, job, objects);
+                self.tell(Told::Done(Box::new(done)));
+            }
+            // Who has asked may have given up waiting.
+            Order::Decide { point, packet, answer } => {
+                drop(answer.send(deciders.decide(control, &point, &packet)));
+            }
+        }
+        true
     }
 
     fn control(
