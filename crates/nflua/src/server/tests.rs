@@ -19,6 +19,7 @@ fn server(folder: &Path) -> Server {
         states: Mutex::default(),
         connections: AtomicUsize::new(0),
         ends: AtomicBool::new(false),
+        enders: Mutex::default(),
     }
 }
 

@@ -72,14 +72,15 @@ impl Thread {
             modules.serve(&lua, &mut || {
                 // Each call is another function.
                 self.begun.fetch_add(1, Ordering::Relaxed);
-                while let (true, Ok(order)) = (goes_on, orders.try_recv()) {
+                while goes_on && let Ok(order) = orders.try_recv() {
                     goes_on = carry_out(order);
                 }
                 goes_on
             });
         }
         drop(mains);
-        while let (true, Ok(order)) = (goes_on, orders.recv()) {
+        // Others may still have the way to this thread when it is to end: then nothing more may come.
+        while goes_on && let Ok(order) = orders.recv() {
             goes_on = carry_out(order);
         }
         if let Some(modules) = &options.control {
