@@ -58,9 +58,8 @@ use reach::Reach;
 use script::Functions;
 use shared::Shared;
 use sites::Site;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// How the names of units begin; a number follows.
 pub const UNIT: &str = "unit_";
@@ -105,7 +104,7 @@ pub struct General<'a> {
     /// Objects that packet code can only pass around.
     opaque: HashMap<u32, u64>,
     /// Of tables with fields that packet code assigns: their variables by name.
-    fields: HashMap<TableId, Rc<BTreeMap<Arc<[u8]>, u64>>>,
+    fields: HashMap<TableId, variables::Fields>,
     records: HashMap<usize, u64>,
     /// Accesses to fields, by function and instruction.
     accesses: HashMap<(usize, usize), accesses::Access>,

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// The addresses of variables that are fields of a table, by name.
+pub type Fields = Rc<BTreeMap<Arc<[u8]>, u64>>;
+
 /// What a person is told that such a variable has.
 const TYPE: &str = "any value";
 
@@ -78,7 +81,7 @@ impl General<'_> {
     }
 
     /// The variables among the fields of a table, by name.
-    pub fn variables_of(&mut self, table: TableId) -> Rc<BTreeMap<Arc<[u8]>, u64>> {
+    pub fn variables_of(&mut self, table: TableId) -> Fields {
         if let Some(known) = self.fields.get(&table) {
             return known.clone();
         }
@@ -90,7 +93,7 @@ impl General<'_> {
         let assigned: Vec<(Arc<[u8]>, Value)> =
             self.entries(table).into_iter().filter_map(is_assigned).collect();
         let place = |(name, _): &(Arc<[u8]>, Value)| (name.clone(), self.image.reserve(V_SIZE as usize));
-        let places: Rc<BTreeMap<Arc<[u8]>, u64>> = Rc::new(assigned.iter().map(place).collect());
+        let places: Fields = Rc::new(assigned.iter().map(place).collect());
         self.fields.insert(table, places.clone());
         for (name, value) in assigned {
             let value = self.constant(&value);
