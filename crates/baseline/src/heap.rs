@@ -1,6 +1,7 @@
 //! Load-time objects in the image: tables, closures, variables, records of functions.
 
 use super::General;
+use super::counts::Counts;
 use super::reach;
 use moonhook_runtime::image::{TableContent, write_table};
 use moonhook_runtime::layout::*;
@@ -234,6 +235,8 @@ impl General<'_> {
         }
         let prototype = self.functions.get(function);
         let captures = &prototype.upvalues;
+        // Functions of the library that only other ones of it name are not among those that are known to be reached.
+        self.counts.entry(function).or_insert_with(|| Counts::new(prototype).into());
         let address = self.image.reserve(P_CAPTURES as usize + 8 * captures.len());
         self.records.insert(function, address);
         let name = self.traceback_name(function);

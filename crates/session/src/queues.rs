@@ -106,15 +106,18 @@ impl Queues {
         options: &Options,
         inbox: &Arc<Inbox>,
     ) -> Result<(), SessionError> {
-        let mut new = Vec::new();
-        let points =
+        let points: Vec<Point> =
             places.iter().map(|place| place.point.clone()).filter(|point| !self.has(point)).collect();
-        self.shared.deciders().next = Some((decider, points));
-        for point in places.iter().map(|place| &place.point).filter(|point| !self.has(point)) {
-            let Place::Netfilter(place) = &point.place else { continue };
-            new.extend(self.begin(point, place, options, inbox)?);
+        self.shared.deciders().next = Some((decider, points.clone()));
+        let readers = points.iter().map(|point| match &point.place {
+            Place::Netfilter(place) => self.begin(point, place, options, inbox),
+            _ => Ok(Vec::new()),
+        });
+        let readers: Result<Vec<_>, SessionError> = readers.collect();
+        if readers.is_err() {
+            self.shared.deciders().next = None;
         }
-        self.readers.extend(new);
+        self.readers.extend(readers?.into_iter().flatten());
         Ok(())
     }
 
