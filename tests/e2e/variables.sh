@@ -224,8 +224,8 @@ refused() {
     if "$MOONHOOK" exec count -e "$1" 2>"$WORK/log"; then die "$1 was taken"; fi
     grep -qF "variable '$2" "$WORK/log" || die "$(cat "$WORK/log")"
 }
-refused 'mode = "no such text"' "mode' of the handlers is nil or a boolean or an integer or a string of the script: it cannot be the string 'no such text'"
-refused 'mode = {}' "mode' of the handlers is nil or a boolean or an integer or a string of the script: it cannot be a table value"
+refused 'mode = "no such text"' "mode' of the handlers is nil or a boolean or an integer or a string of the script or a table or function of load time: it cannot be the string 'no such text'"
+refused 'mode = {}' "mode' of the handlers is nil or a boolean or an integer or a string of the script or a table or function of load time: it cannot be a table value"
 is 'seen, mode' "$(printf '2\topen')" || die "the variables are not what they were"
 
 echo "general code: a reload keeps them"
@@ -305,5 +305,34 @@ for form in expanded general; do
     eventually "the first sum is 1" is n 1
     detach
     sed -i 's/^  if udp.dport == 7003 .*/  if udp.dport == 7001 then n = nil end/' "$WORK/count.lua"
+done
+echo "tables and functions of load time are the same ones on both sides"
+cat >"$WORK/count.lua" <<'LUA'
+local rules = { {name = "first", hits = 0}, {name = "second", hits = 0} }
+local rule, seen = nil, 0
+require("xdp").attach(function(pkt)
+  local udp = pkt.udp
+  if not udp then return end
+  seen = seen + 1
+  if udp.dport == 7001 or udp.dport == 7002 then rule = rules[udp.dport - 7000] end
+  if udp.dport == 7003 and rule then rule.hits = rule.hits + 1 end
+end)
+LUA
+for form in expanded general; do
+    attach right0 "$WORK/count.lua" --netns "$RIGHT" --form "$form"
+    is 'rule' nil || die "the variable is not what load time left"
+    send 7002
+    eventually "the handler's table is seen" is 'rule == rules[2], rule and rule.name' $'true\tsecond'
+    run 'rule = nil'
+    is 'rule' nil || die "nil was not assigned"
+    send 7003
+    eventually "the handler has nil, too" is 'seen, rules[1].hits, rules[2].hits' $'2\t0\t0'
+    run 'rule = rules[1]'
+    send 7003
+    eventually "the handler has the table that was assigned" is 'seen, rules[1].hits, rules[2].hits' $'3\t1\t0'
+    if "$MOONHOOK" exec count -e 'rule = {}' 2>"$WORK/log"; then die "a new table was taken"; fi
+    grep -qF "table or function of load time: it cannot be a table value" "$WORK/log" || die "$(cat "$WORK/log")"
+    is 'rule == rules[1]' true || die "the variable is not what it was"
+    detach
 done
 echo "everything went as expected"

@@ -7,7 +7,7 @@ use super::General;
 use super::known::Known;
 use super::reach;
 use moonhook_ir as ir;
-use moonhook_ir::{VariableContent, VariableHome, VariableKind};
+use moonhook_ir::{ObjectId, VariableContent, VariableHome, VariableKind};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::{TableId, Value};
 use moonhook_specialise::variables::{VariableId, variable_names};
@@ -27,7 +27,7 @@ impl General<'_> {
         let snapshot = self.functions.snapshot;
         let places = self.places_of_variables();
         let names = variable_names(snapshot, places.iter().map(|(id, _)| id));
-        let kinds = kinds(self.image.texts());
+        let kinds = self.kinds();
         let sums = &self.sums;
         let variable = |((id, place), (name, is_unique)): ((VariableId, u64), (String, bool))| ir::Variable {
             name,
@@ -46,6 +46,23 @@ impl General<'_> {
             kinds: kinds.clone(),
         };
         places.into_iter().zip(names).map(variable).collect()
+    }
+
+    /// What each variable can be, of what is in the image.
+    fn kinds(&self) -> Arc<[VariableKind]> {
+        let tables = self.tables.iter().map(|(id, address)| (*address, ObjectId::Table(id.0)));
+        let closures = self.closures.iter().map(|(id, address)| (*address, ObjectId::Closure(id.0)));
+        let kinds = [
+            (TAG_NIL, VariableContent::Nil),
+            (TAG_FALSE, VariableContent::Truth(false)),
+            (TAG_TRUE, VariableContent::Truth(true)),
+            (TAG_INT, VariableContent::Integer),
+            (TAG_FLOAT, VariableContent::Float),
+            (TAG_STRING, VariableContent::Texts(Arc::new(self.image.texts()))),
+            (TAG_TABLE, VariableContent::Objects(Arc::new(tables.collect()))),
+            (TAG_CLOSURE, VariableContent::Objects(Arc::new(closures.collect()))),
+        ];
+        kinds.map(|(tag, content)| VariableKind { tag: tag as u64, payload: slot(tag), content }).into()
     }
 
     fn places_of_variables(&mut self) -> Vec<(VariableId, u64)> {
@@ -113,16 +130,4 @@ impl General<'_> {
 /// Where a variable has the payload of a tag.
 pub fn slot(tag: i64) -> u32 {
     (V_SLOTS + 8 * tag) as u32
-}
-
-fn kinds(texts: BTreeMap<Vec<u8>, u64>) -> Arc<[VariableKind]> {
-    let kinds = [
-        (TAG_NIL, VariableContent::Nil),
-        (TAG_FALSE, VariableContent::Truth(false)),
-        (TAG_TRUE, VariableContent::Truth(true)),
-        (TAG_INT, VariableContent::Integer),
-        (TAG_FLOAT, VariableContent::Float),
-        (TAG_STRING, VariableContent::Texts(Arc::new(texts))),
-    ];
-    kinds.map(|(tag, content)| VariableKind { tag: tag as u64, payload: slot(tag), content }).into()
 }

@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
             files.push(self.write(&format!("frame{index}"), frame)?);
         }
 
-        let mut entries = vec![self.floor(&frames)?];
+        let mut entries = vec![self.floor_of(work, &frames)?];
         if !self.arguments.peers_only {
             let object = self.compiled_script(work)?;
             let program = match work.home {
@@ -102,7 +102,21 @@ impl<'a> Builder<'a> {
         Ok(entries)
     }
 
-    /// The empty program.
+    /// The empty program of the hook at which the work's script has its handler: what a test run takes by itself differs by hook.
+    fn floor_of(&self, work: &Work, frames: &[Vec<u8>]) -> Result<Entry, Error> {
+        let program = match work.home {
+            Home::LunatikAtNetfilter => ScriptProgram::load(&self.compile_c("empty_netfilter")?, frames)?,
+            Home::LunatikAtTc => ScriptProgram::for_netfilter_at_tc(&self.compile_c("empty_tc")?, frames)?,
+            _ => return self.floor(frames),
+        };
+        let title = match work.home {
+            Home::LunatikAtTc => "empty tc program",
+            _ => "empty netfilter program",
+        };
+        Ok(Entry { title: title.into(), role: Role::Floor, contestant: Box::new(program) })
+    }
+
+    /// The empty program at XDP.
     pub fn floor(&self, frames: &[Vec<u8>]) -> Result<Entry, Error> {
         let contestant = Box::new(KernelProgram::load(&self.compile_c("empty")?, frames)?);
         Ok(Entry { title: "empty XDP program".into(), role: Role::Floor, contestant })
@@ -151,7 +165,7 @@ impl<'a> Builder<'a> {
         }
         let object = self.folder.path().join(name);
         let options: &[&str] = match work.home {
-            Home::Lunatik => &["--root", "."],
+            Home::LunatikAtXdp | Home::LunatikAtNetfilter => &["--root", "."],
             Home::LunatikAtTc => &["--root", ".", "--at", "tcx"],
             Home::General => &["--form", "general"],
             Home::Examples | Home::Bench => &[],
@@ -198,7 +212,7 @@ impl<'a> Builder<'a> {
             Home::Examples => examples.clone(),
             Home::Bench => bench.join("scripts"),
             Home::General => bench.join("scripts/general"),
-            Home::Lunatik | Home::LunatikAtTc => bench.join("lunatik"),
+            Home::LunatikAtXdp | Home::LunatikAtNetfilter | Home::LunatikAtTc => bench.join("lunatik"),
         };
         folder.join(work.file_name())
     }

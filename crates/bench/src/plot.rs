@@ -34,7 +34,7 @@ const FLOOR: RGBColor = RGBColor(196, 200, 206);
 
 /// Place, text and colour.
 const LEGEND: [(i32, &str, RGBColor); 4] = [
-    (470, "floor (empty XDP program)", FLOOR),
+    (470, "floor (empty program)", FLOOR),
     (670, "Moonhook", MOONHOOK),
     (762, "C eBPF", C),
     (838, "Lua peers", LUA),

@@ -29,6 +29,7 @@ mod timers;
 mod traversal;
 mod turn;
 mod values;
+mod variable_objects;
 mod variables;
 
 pub use connection::{Connection, Layout};

@@ -8,9 +8,11 @@ use moonhook_ir::{Sums, Variable, VariableContent, VariableHome, VariableKind};
 use moonhook_load::{Loaded, Upvalue};
 use moonhook_snapshot::{CellId, TableId};
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::ControlError;
+use crate::variable_objects::{Objects, ObjectsOfKinds};
 
 /// The variables that the handlers of a program assign.
 pub(crate) struct Variables {
@@ -33,6 +35,8 @@ struct Shared {
     sums: Option<Sums>,
     is_summed: bool,
     kinds: Arc<[VariableKind]>,
+    /// Of each kind, the tables and functions that it has.
+    objects: Vec<Rc<Objects>>,
     home: Home,
 }
 
@@ -76,6 +80,7 @@ impl Variables {
 
     /// The variables of both sides. The Lua state is as it was.
     pub fn connect(loaded: &Loaded, handlers: Handlers) -> Variables {
+        let mut of_kinds = ObjectsOfKinds::new(loaded);
         let shared = |variable: &Variable| {
             let home = match &variable.home {
                 VariableHome::Cell(cell) => Home::Upvalue(loaded.cell(CellId(*cell))?),
@@ -89,6 +94,7 @@ impl Variables {
                 sums: variable.sums,
                 is_summed: variable.is_summed,
                 kinds: variable.kinds.clone(),
+                objects: variable.kinds.iter().map(|kind| of_kinds.of(kind)).collect(),
                 home,
             })
         };
@@ -179,7 +185,7 @@ impl Shared {
     fn load(&self, lua: &Lua, section: &DataSection<'_>) -> mlua::Result<Option<Value>> {
         // The tag comes first, as for handlers: the payload that is its own is one that was assigned with it.
         let tag = section.load(self.offset).unwrap_or_default();
-        let Some(kind) = self.kind(tag) else { return Ok(None) };
+        let Some((number, kind)) = self.kind(tag) else { return Ok(None) };
         let payload = section.load(self.offset + kind.payload as usize).unwrap_or_default();
         let payload = payload.wrapping_add(self.added(section));
         Ok(Some(match &kind.content {
@@ -195,7 +201,8 @@ impl Shared {
                 Some(bytes) => text(lua, &bytes)?,
                 None => return Ok(None),
             },
-            VariableContent::Object => return Ok(None),
+            VariableContent::Object(_) => return Ok(self.objects[number].value(0)),
+            VariableContent::Objects(_) => return Ok(self.objects[number].value(payload)),
         }))
     }
 
@@ -204,17 +211,20 @@ impl Shared {
         self.sums.map_or(0, |sums| sums.added(|at| section.load(at)))
     }
 
-    /// The kind that a tag means; of a single one with a payload no tag is written.
-    fn kind(&self, tag: u64) -> Option<&VariableKind> {
+    /// The kind that a tag means, and its number; of a single one with a payload no tag is written.
+    fn kind(&self, tag: u64) -> Option<(usize, &VariableKind)> {
         match &self.kinds[..] {
-            [only] if only.content.has_payload() => Some(only),
-            kinds => kinds.iter().find(|kind| kind.tag == tag),
+            [only] if only.content.has_payload() => Some((0, only)),
+            kinds => kinds.iter().enumerate().find(|(_, kind)| kind.tag == tag),
         }
     }
 
     /// The kind that a value of the script has here, and its payload.
     fn encoded(&self, value: &Value) -> Option<(&VariableKind, u64)> {
-        self.kinds.iter().find_map(|kind| Some((kind, payload(&kind.content, value)?)))
+        self.kinds.iter().zip(&self.objects).find_map(|(kind, objects)| {
+            let payload = payload(&kind.content, value).or_else(|| objects.payload(value))?;
+            Some((kind, payload))
+        })
     }
 
     /// Gives the handlers a value of one of the kinds that the variable has. The tag comes last: it says which payload is meant. What
@@ -233,7 +243,10 @@ impl Shared {
     }
 
     fn refusal(&self, value: &Value) -> String {
-        let assignable = self.kinds.iter().filter(|kind| kind.content != VariableContent::Float);
+        let is_assignable = |content: &VariableContent| {
+            !matches!(content, VariableContent::Float | VariableContent::Object(None))
+        };
+        let assignable = self.kinds.iter().filter(|kind| is_assignable(&kind.content));
         let mut possible: Vec<String> = assignable.map(|kind| described(&kind.content)).collect();
         possible.dedup();
         let what = given(value);
@@ -282,7 +295,9 @@ fn described(content: &VariableContent) -> String {
         VariableContent::Ipv4 => "an IPv4 address".to_string(),
         VariableContent::Mac => "a MAC address".to_string(),
         VariableContent::Text(text) => format!("'{}'", text.escape_ascii()),
-        VariableContent::Object => "an object".to_string(),
+        VariableContent::Object(_) | VariableContent::Objects(_) => {
+            "a table or function of load time".to_string()
+        }
         VariableContent::Truth(_) => "a boolean".to_string(),
         VariableContent::Float => "a float".to_string(),
         VariableContent::Texts(_) => "a string of the script".to_string(),

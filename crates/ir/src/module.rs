@@ -114,6 +114,13 @@ pub struct VariableKind {
     pub content: VariableContent,
 }
 
+/// An object of load time, by its number in the snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectId {
+    Table(u32),
+    Closure(u32),
+}
+
 /// What stands in the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariableContent {
@@ -127,8 +134,10 @@ pub enum VariableContent {
     Mac,
     /// Nothing: the value is this string.
     Text(Vec<u8>),
-    /// Nothing: the value is a table or function.
-    Object,
+    /// Nothing: the value is this table or function; `None` for what only handlers can have.
+    Object(Option<ObjectId>),
+    /// The address of one of these tables or functions in the arena.
+    Objects(Arc<BTreeMap<u64, ObjectId>>),
     /// Nothing: the value is this boolean.
     Truth(bool),
     /// The bits of a number that handlers do not compute with.
@@ -141,7 +150,7 @@ impl VariableContent {
     /// The payload means something.
     pub fn has_payload(&self) -> bool {
         use VariableContent::*;
-        matches!(self, Boolean | Integer | Ipv4 | Mac | Float | Texts(_))
+        matches!(self, Boolean | Integer | Ipv4 | Mac | Float | Texts(_) | Objects(_))
     }
 }
 

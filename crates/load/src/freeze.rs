@@ -26,7 +26,7 @@ mod base;
 mod known;
 
 pub use base::Base;
-pub(crate) use known::Known;
+pub(crate) use known::{Known, Numbered};
 
 /// Gives the text of a file, or of what else was run, by its name.
 pub type TextOf<'a> = &'a dyn Fn(&str) -> Option<String>;

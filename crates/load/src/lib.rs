@@ -51,7 +51,7 @@ use std::time::Duration;
 
 use mlua::{Function, Lua, Table};
 use moonhook_hook::{Hook, XDP, can_queue};
-use moonhook_snapshot::{CellId, Owners, Snapshot, TableId};
+use moonhook_snapshot::{CellId, ClosureId, Owners, Snapshot, TableId};
 
 pub use crate::call::{CallError, CallLimit};
 pub use crate::clock::{Moment, set_time, time};
@@ -84,7 +84,7 @@ pub use moonhook_library::own::copies::SENT as FORWARDED;
 pub use moonhook_snapshot::dump;
 
 use crate::files::Files;
-
+use crate::freeze::Numbered;
 use crate::limits::Meter;
 use crate::modules::data;
 use crate::names::Names;
@@ -205,10 +205,8 @@ pub struct Loaded {
     pub is_over: bool,
     /// The snapshot once more, where functions of flows may be added to it.
     pub base: Option<Rc<RefCell<Base>>>,
-    /// The snapshot's tables, from 1.
-    tables: Table,
-    /// Functions that have the snapshot's cells, and which variable of theirs it is.
-    cells: Table,
+    /// The objects that the snapshot has.
+    numbered: Numbered,
     meter: Meter,
     memory_limit: usize,
 }
@@ -228,13 +226,19 @@ pub struct Script {
 impl Loaded {
     /// The table that has this number in the snapshot; `None` after [`Loaded::forget_snapshot`].
     pub fn table(&self, id: TableId) -> Option<Table> {
-        self.tables.raw_get(i64::from(id.0) + 1).ok()
+        self.numbered.tables.raw_get(i64::from(id.0) + 1).ok()
+    }
+
+    /// The function that has this number in the snapshot; `None` after [`Loaded::forget_snapshot`].
+    pub fn closure(&self, id: ClosureId) -> Option<Function> {
+        self.numbered.closures.raw_get(i64::from(id.0) + 1).ok()
     }
 
     /// The variable that has this number in the snapshot; `None` after [`Loaded::forget_snapshot`].
     pub fn cell(&self, id: CellId) -> Option<Upvalue> {
         let at = 2 * i64::from(id.0) + 1;
-        Some(Upvalue { function: self.cells.raw_get(at).ok()?, number: self.cells.raw_get(at + 1).ok()? })
+        let cells = &self.numbered.cells;
+        Some(Upvalue { function: cells.raw_get(at).ok()?, number: cells.raw_get(at + 1).ok()? })
     }
 
     /// From now on the state's memory may have so many bytes; any, if that is 0. Gives how many it might have before.
@@ -246,11 +250,10 @@ impl Loaded {
         Ok(std::mem::replace(&mut self.memory_limit, bytes))
     }
 
-    /// Lets go of what only the snapshot needed: it, the handlers, and tables and variables by number.
+    /// Lets go of what only the snapshot needed: it, the handlers, and its objects by number.
     pub fn forget_snapshot(&mut self) -> mlua::Result<()> {
         (self.snapshot, self.handlers) = Default::default();
-        self.tables.clear()?;
-        self.cells.clear()
+        self.numbered.forget()
     }
 }
 
@@ -388,7 +391,7 @@ fn load_into(
     registry.declared.close();
     lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
     let handlers = registered.into_iter().map(|registration| registration.function).collect();
-    let (tables, cells) = known.tables_and_cells(lua, !registry.flows.is_empty()).map_err(state_error)?;
+    let numbered = known.numbered(lua, !registry.flows.is_empty()).map_err(state_error)?;
     let (snapshot, base) = match registry.flows.is_empty() {
         true => (std::mem::take(&mut known.snapshot), None),
         false => (
@@ -411,8 +414,7 @@ fn load_into(
         object_maps: registry.object_maps,
         is_over,
         base,
-        tables,
-        cells,
+        numbered,
         meter,
         memory_limit: options.memory_limit,
     })

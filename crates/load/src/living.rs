@@ -15,6 +15,7 @@ use moonhook_snapshot::{Owners, Snapshot};
 use crate::error::LoadError;
 use crate::files::Files;
 use crate::flows::Flows;
+use crate::freeze::Numbered;
 use crate::functions::without_lines;
 use crate::limits::Meter;
 use crate::locate::locate;
@@ -75,7 +76,7 @@ impl Living {
         lua.set_memory_limit(options.memory_limit).map_err(state_error)?;
         let script =
             Script { path: PathBuf::from(name), globals: globals.clone(), handlers: 0..0, main: None };
-        let [tables, cells] = [lua.create_table(), lua.create_table()];
+        let numbered = Numbered::none(&lua).map_err(state_error)?;
         let loaded = Loaded {
             is_over: false,
             snapshot: Snapshot::default(),
@@ -90,8 +91,7 @@ impl Living {
             flows: Flows::default(),
             object_maps: registry.object_maps.clone(),
             base: None,
-            tables: tables.map_err(state_error)?,
-            cells: cells.map_err(state_error)?,
+            numbered,
             meter,
             memory_limit: options.memory_limit,
             lua,
@@ -147,7 +147,7 @@ impl Living {
         })
     }
 
-    /// What these handlers reach of the state, which becomes what `loaded` knows tables and variables by.
+    /// What these handlers reach of the state, which becomes what `loaded` knows objects and variables by.
     ///
     /// # Errors
     /// As of [`crate::load`].
@@ -174,12 +174,12 @@ impl Living {
             &text_of,
         );
         let frozen = frozen.and_then(|known| {
-            let (tables, cells) = known.tables_and_cells(&lua, false).map_err(state_error)?;
-            Ok((known.snapshot, tables, cells))
+            let numbered = known.numbered(&lua, false).map_err(state_error)?;
+            Ok((known.snapshot, numbered))
         });
         lua.set_memory_limit(loaded.memory_limit).map_err(state_error)?;
-        let (mut snapshot, tables, cells) = frozen?;
-        (loaded.tables, loaded.cells) = (tables, cells);
+        let (mut snapshot, numbered) = frozen?;
+        loaded.numbered = numbered;
         loaded.handlers = registered.into_iter().map(|registration| registration.function).collect();
         let all = 0..loaded.handlers.len();
         snapshot.owners = Owners::of(&snapshot, &[(Path::new(&self.name), all)]);

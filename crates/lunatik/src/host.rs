@@ -88,6 +88,8 @@ pub struct Host {
     endings: Arc<Endings>,
     /// Such a function is at work.
     is_busy: AtomicBool,
+    /// All is to end: nothing new begins.
+    is_over: AtomicBool,
     /// What states are for that others have made.
     context: Mutex<Context>,
     /// Such a state is served.
@@ -129,6 +131,7 @@ impl Host {
             stops: Mutex::default(),
             endings: Arc::default(),
             is_busy: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
             context: Mutex::default(),
             is_served: AtomicBool::new(false),
             called: Mutex::default(),
@@ -268,7 +271,9 @@ impl Host {
             Err(error) => return self.warn(&format!("[{name}] failed to create a new thread ({error})")),
         };
         Local::of(lua).set_ready();
-        self.mains.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&task));
+        if !self.is_to_end_with(&task) {
+            return;
+        }
         self.is_busy.store(true, Ordering::Relaxed);
         let outcome = task.run(|| {
             state::watch(lua)?;
@@ -283,6 +288,13 @@ impl Host {
         }
     }
 
+    /// Notes a task that [`Host::stop`] ends; `false` if that has been called.
+    fn is_to_end_with(&self, task: &Arc<Task>) -> bool {
+        let mut mains = self.mains.lock().unwrap_or_else(PoisonError::into_inner);
+        mains.push(Arc::clone(task));
+        !self.is_over.load(Ordering::Relaxed)
+    }
+
     /// Does what others want of a state that somebody else has made (callbacks of its script) until [`Host::stop`]; returns at once if there can be nothing.
     /// `between` is called behind each of that, and after [`Host::wake`]; the serving ends where it says `false`.
     pub fn serve(&self, lua: &Lua, between: &mut dyn FnMut() -> bool) {
@@ -290,10 +302,9 @@ impl Host {
         local.set_ready();
         let Some(Calls(called)) = lua.remove_app_data::<Calls>() else { return };
         let Ok(task) = Task::new("callbacks") else { return };
-        if !local.keeps_any() {
+        if !local.keeps_any() || !self.is_to_end_with(&task) {
             return;
         }
-        self.mains.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&task));
         self.is_served.store(true, Ordering::Relaxed);
         task.run(|| {
             if let Err(error) = state::watch(lua) {
@@ -344,7 +355,11 @@ impl Host {
 
     /// Ends all threads and states: they are asked to stop, and ended where they go on. Returns within two seconds or so.
     pub fn stop(&self) {
-        let mains = std::mem::take(&mut *self.mains.lock().unwrap_or_else(PoisonError::into_inner));
+        let mains = {
+            let mut mains = self.mains.lock().unwrap_or_else(PoisonError::into_inner);
+            self.is_over.store(true, Ordering::Relaxed);
+            std::mem::take(&mut *mains)
+        };
         let runtimes = std::mem::take(&mut *self.runtimes.lock().unwrap_or_else(PoisonError::into_inner));
         let runtimes: Vec<_> = runtimes.iter().filter_map(Weak::upgrade).collect();
         for calls in self.stops.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {

@@ -282,7 +282,11 @@ fn translated<'k>(
     let tag = from.load(offset as usize).ok_or_else(object)?;
     let kind = kinds.iter().find(|kind| kind.tag == tag).ok_or_else(object)?;
     let payload = from.load((offset + kind.payload) as usize).ok_or_else(object)?;
-    let VariableContent::Texts(texts) = &kind.content else { return Ok((kind, payload)) };
+    let texts = match &kind.content {
+        VariableContent::Texts(texts) => texts,
+        VariableContent::Objects(_) => return Err(object()),
+        _ => return Ok((kind, payload)),
+    };
     let (start, length) = (payload as u32 as usize, (payload >> 32) as usize);
     let text = from.part(start..start + length).unwrap_or_default();
     match texts.get(&text) {

@@ -6,6 +6,7 @@
 //! What is not found out is taken to be possible.
 
 mod assigned;
+mod fields;
 mod tables;
 mod texts;
 
@@ -46,6 +47,8 @@ pub struct Computed<'f, 'a> {
     has_index: bool,
     /// Tables of the script may have functions of the library under other names.
     is_aliased: bool,
+    /// Names of fields that hold tables of the script only ([`Computed::find_table_fields`]).
+    table_fields: HashSet<&'a [u8]>,
     work: usize,
 }
 
@@ -65,8 +68,12 @@ struct Sites {
 /// The names that are to be in the program because keys may be them.
 pub fn names(functions: &Functions<'_>, reach: &Reach) -> HashSet<Arc<[u8]>> {
     let mut computed = Computed::of(functions, reach);
-    let mut sites = Sites::default();
-    computed.visible().into_iter().for_each(|function| computed.sites(function, &mut sites));
+    let mut sites = computed.all_sites();
+    // What nobody indexes by such keys need not be known.
+    if sites.unknown {
+        computed.find_table_fields();
+        sites = computed.all_sites();
+    }
     computed.named(sites)
 }
 
@@ -130,6 +137,7 @@ impl<'f, 'a> Computed<'f, 'a> {
             has_operators: named(&texts::is_operator),
             has_index: named(&|name| name == b"__index" || name == b"__newindex"),
             is_aliased,
+            table_fields: HashSet::new(),
             loaded,
             work: 0,
         }
@@ -179,6 +187,12 @@ impl<'f, 'a> Computed<'f, 'a> {
         !from_start && !is_captured && setters.iter().all(is)
     }
 
+    fn all_sites(&mut self) -> Sites {
+        let mut sites = Sites::default();
+        self.visible().into_iter().for_each(|function| self.sites(function, &mut sites));
+        sites
+    }
+
     /// What a function indexes by keys that are not constant, and which tables of the library it has in registers for longer than a name takes.
     fn sites(&mut self, function: usize, sites: &mut Sites) {
         for pc in 0..self.prototype(function).code.len() {
@@ -195,7 +209,7 @@ impl<'f, 'a> Computed<'f, 'a> {
 
     fn index_site(&mut self, function: usize, pc: usize, i: Instruction, sites: &mut Sites) {
         let key = self.text(function, pc, i.c());
-        if key == Text::None || !self.has_index && self.is_table(function, pc, i.b(), tables::STEPS) {
+        if key == Text::None || !self.leads_away() && self.is_table(function, pc, i.b(), tables::STEPS) {
             return;
         }
         let snapshot = self.functions.snapshot;

@@ -1,5 +1,5 @@
-//! Registers that surely hold tables which functions of the script have made: what is indexed there is no packet, no header and no table
-//! of the library.
+//! Registers that surely hold tables which functions of the script have made, or load time: what is indexed there is no packet, no header
+//! and no table of the library.
 
 use super::Computed;
 use crate::kinds::Code;
@@ -44,6 +44,9 @@ impl Computed<'_, '_> {
             Some(Opcode::NewTable | Opcode::LoadNil) => true,
             Some(Opcode::Move) => self.is_table(function, pc, i.b(), steps),
             Some(Opcode::GetUpval) => self.is_table_of_upvalue(function, i.b(), steps),
+            Some(Opcode::GetField | Opcode::GetTabUp) => {
+                self.constant(function, i.c()).is_some_and(|name| self.table_fields.contains(name))
+            }
             Some(Opcode::Call) => self.gives_table(function, pc, register, steps),
             _ => false,
         }

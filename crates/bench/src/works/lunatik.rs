@@ -51,15 +51,18 @@ pub fn all() -> Vec<Work> {
             ],
             const { &[REJECT] },
         ),
-        work(
-            "Lunatik, SNI by offsets at XDP",
-            "lunatik_sni",
-            vec![
-                case("listed", frames::client_hello("blocked.example.org"), DROP),
-                case("unlisted", frames::client_hello("www.open.example.org"), PASS),
-            ],
-            const { &[SNI] },
-        ),
+        Work {
+            home: Home::LunatikAtXdp,
+            ..work(
+                "Lunatik, SNI by offsets at XDP",
+                "lunatik_sni",
+                vec![
+                    case("listed", frames::client_hello("blocked.example.org"), DROP),
+                    case("unlisted", frames::client_hello("www.open.example.org"), PASS),
+                ],
+                const { &[SNI] },
+            )
+        },
     ]
 }
 
@@ -75,7 +78,7 @@ fn work(title: &'static str, script: &'static str, cases: Vec<Case>, peers: &'st
         whole: false,
         faster: FASTER,
         script,
-        home: Home::Lunatik,
+        home: Home::LunatikAtNetfilter,
         list_file: None,
         list: Vec::new(),
         table: None,

@@ -52,9 +52,11 @@ pub enum Home {
     Bench,
     /// bench/scripts/general/: the same, and the script becomes general code although it could be expanded.
     General,
-    /// bench/lunatik/: the same, and the text is one for Lunatik.
-    Lunatik,
-    /// There, too, with handlers that write: they are tried where the kernel lets them, at tc.
+    /// bench/lunatik/: the same, and the text is one for Lunatik. It has a handler at XDP,
+    LunatikAtXdp,
+    /// at netfilter,
+    LunatikAtNetfilter,
+    /// or one at netfilter that writes: it is tried where the kernel lets it, at tc.
     LunatikAtTc,
 }
 

@@ -27,7 +27,7 @@ fn both_sides_have_the_same_variables() {
             ("mode", [17, 0], &[(17, text("open")), (18, text("shut"))]),
             ("from", [6, 0x0a00_0001], &[(6, Ipv4), (8, Mac)]),
             ("maybe", [0, 0], &[(0, Nil), (1, Boolean), (2, Integer)]),
-            ("act", [19, 0], &[(19, Object), (20, text("none"))]),
+            ("act", [19, 0], &[(19, Object(None)), (20, text("none"))]),
             ("limits.burst", [2, 3], &[(2, Integer)]),
             ("_G.total", [0, 0], &[(0, Nil), (2, Integer)]),
         ],

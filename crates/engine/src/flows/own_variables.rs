@@ -41,8 +41,9 @@ impl Own {
 
 /// Whether words of the ones mean the same in the others.
 fn are_same(ones: &[Variable], others: &[Variable]) -> bool {
-    let has_object =
-        |variable: &Variable| variable.kinds.iter().any(|kind| kind.content == VariableContent::Object);
+    let has_object = |variable: &Variable| {
+        variable.kinds.iter().any(|kind| matches!(kind.content, VariableContent::Object(_)))
+    };
     let is_same = |(one, other): (&Variable, &Variable)| {
         let about = |of: &Variable| (of.name.clone(), of.offset, of.ty.clone(), of.kinds.clone());
         about(one) == about(other) && !has_object(one)

@@ -33,6 +33,27 @@ pub(crate) struct Known {
     pub(super) added: Added,
 }
 
+/// Objects of a snapshot by their numbers, as [`Known`] has them.
+pub(crate) struct Numbered {
+    pub tables: Table,
+    pub cells: Table,
+    pub closures: Table,
+}
+
+impl Numbered {
+    pub fn none(lua: &Lua) -> mlua::Result<Numbered> {
+        Ok(Numbered {
+            tables: lua.create_table()?,
+            cells: lua.create_table()?,
+            closures: lua.create_table()?,
+        })
+    }
+
+    pub fn forget(&self) -> mlua::Result<()> {
+        [&self.tables, &self.cells, &self.closures].into_iter().try_for_each(Table::clear)
+    }
+}
+
 /// How the objects that were added since [`Known::settle`] are found, by kind and in order.
 #[derive(Default)]
 pub(super) struct Added {
@@ -65,17 +86,18 @@ impl Known {
         })
     }
 
-    /// [`Known::by_number`] and [`Known::by_cell`], or others that have the same.
-    pub fn tables_and_cells(&self, lua: &Lua, others: bool) -> mlua::Result<(Table, Table)> {
+    /// The objects by their numbers, in the tables that are here or in others that have the same.
+    pub fn numbered(&self, lua: &Lua, others: bool) -> mlua::Result<Numbered> {
+        let Known { by_number: tables, by_cell: cells, by_closure: closures, .. } = self;
         if !others {
-            return Ok((self.by_number.clone(), self.by_cell.clone()));
+            return Ok(Numbered { tables: tables.clone(), cells: cells.clone(), closures: closures.clone() });
         }
         let copied = |table: &Table| {
             let copy = lua.create_table_with_capacity(table.raw_len(), 0)?;
             (1..=table.raw_len()).try_for_each(|at| copy.raw_set(at, table.raw_get::<Value>(at)?))?;
             mlua::Result::Ok(copy)
         };
-        Ok((copied(&self.by_number)?, copied(&self.by_cell)?))
+        Ok(Numbered { tables: copied(tables)?, cells: copied(cells)?, closures: copied(closures)? })
     }
 
     /// What is there stays, whatever is added later.

@@ -165,3 +165,11 @@ fn a_script_that_opens_its_own_device_can_be_stopped() {
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     assert!(!devices.path().exists());
 }
+
+#[test]
+fn nothing_begins_behind_the_end() {
+    let place = crate::place::Place::new();
+    assert_eq!(place.run("print('first')"), ["first"]);
+    place.host.stop();
+    assert!(place.run("print('second')").is_empty());
+}

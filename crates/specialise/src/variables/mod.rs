@@ -273,13 +273,14 @@ impl Objects {
             Variant::Mac => ir::VariableContent::Mac,
             Variant::Object(id) => match self.get(id) {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
-                _ => ir::VariableContent::Object,
+                Some(Object::Table(table)) => ir::VariableContent::Object(Some(ir::ObjectId::Table(table.0))),
+                _ => ir::VariableContent::Object(None),
             },
             Variant::Slice(_)
             | Variant::Cased(..)
             | Variant::Ipv6
             | Variant::Entry(_)
-            | Variant::Structure(_) => ir::VariableContent::Object,
+            | Variant::Structure(_) => ir::VariableContent::Object(None),
         };
         let payload = if count > 1 { variant.place() } else { ir::Variable::PAYLOAD };
         ir::VariableKind { tag: variant.tag() as u64, payload, content }
