@@ -27,10 +27,9 @@ pub const KTIME_GET_TAI_NS: u32 = 208;
 /// Functions of the kernel that are no helpers (kfuncs, Documentation/bpf/kfuncs.rst): the kernel knows them by their names, not by numbers.
 /// Those that programs call have numbers here that no helper has.
 pub const DYNPTR_FROM_SKB: u32 = KERNEL_FUNCTIONS[0].id;
-pub const DYNPTR_SIZE: u32 = KERNEL_FUNCTIONS[1].id;
 pub const DYNPTR_READ: u32 = 201;
-pub const CONNECTION_RELEASE: u32 = KERNEL_FUNCTIONS[4].id;
-pub const READ_ONLY_CAST: u32 = KERNEL_FUNCTIONS[5].id;
+pub const CONNECTION_RELEASE: u32 = KERNEL_FUNCTIONS[3].id;
+pub const READ_ONLY_CAST: u32 = KERNEL_FUNCTIONS[4].id;
 
 /// A function of the kernel that programs call by its name.
 #[derive(Debug)]
@@ -75,24 +74,18 @@ const KERNEL_FUNCTIONS: &[KernelFunction] = &[
         ],
         gives: Gives::Number,
     },
-    KernelFunction {
-        id: (1 << 30) + 1,
-        name: "bpf_dynptr_size",
-        parameters: &[Parameter::Structure("bpf_dynptr")],
-        gives: Gives::Number,
-    },
     // What these two give is held until it is released.
-    connection_lookup((1 << 30) + 2, "bpf_skb_ct_lookup", &lookup_of("__sk_buff")),
-    connection_lookup((1 << 30) + 3, "bpf_xdp_ct_lookup", &lookup_of("xdp_md")),
+    connection_lookup((1 << 30) + 1, "bpf_skb_ct_lookup", &lookup_of("__sk_buff")),
+    connection_lookup((1 << 30) + 2, "bpf_xdp_ct_lookup", &lookup_of("xdp_md")),
     KernelFunction {
-        id: (1 << 30) + 4,
+        id: (1 << 30) + 3,
         name: "bpf_ct_release",
         parameters: &[Parameter::Structure("nf_conn")],
         gives: Gives::Nothing,
     },
     // The same address, as that of a structure that has this number in the kernel's types. The call becomes a move.
     KernelFunction {
-        id: (1 << 30) + 5,
+        id: (1 << 30) + 4,
         name: "bpf_rdonly_cast",
         parameters: &[Parameter::Address, Parameter::Number],
         gives: Gives::Address,

@@ -102,6 +102,9 @@ pub static STATE_OUT: KernelField = address("nf_hook_state", "out");
 pub static SKB_DEVICE: KernelField = address("sk_buff", "dev");
 pub static SKB_HEAD: KernelField = address("sk_buff", "head");
 pub static SKB_DATA: KernelField = address("sk_buff", "data");
+/// Bytes of the packet, and how many of them are in pages of their own.
+pub static SKB_LENGTH: KernelField = number("sk_buff", "len", Size::B4);
+pub static SKB_ELSEWHERE: KernelField = number("sk_buff", "data_len", Size::B4);
 pub static SKB_LINK: KernelField = number("sk_buff", "mac_header", Size::B2);
 pub static DEVICE_NUMBER: KernelField = number("net_device", "ifindex", Size::B4);
 
@@ -119,10 +122,16 @@ pub static ELEMENT_KEY: KernelField = KernelField {
 };
 pub static LINKED_FROM: KernelField = address("hlist_nulls_node", "pprev");
 
-static FIELDS: [&KernelField; 17] = [
+/// The first of the words that a structure has nothing else of, 24 at least (include/uapi/linux/if_link.h): any memory can be read as them.
+pub static WORDS: KernelField = number("rtnl_link_stats64", "rx_packets", Size::B8);
+
+static FIELDS: [&KernelField; 20] = [
     &SKB_DEVICE,
     &SKB_HEAD,
     &SKB_DATA,
+    &SKB_LENGTH,
+    &SKB_ELSEWHERE,
+    &WORDS,
     &SKB_LINK,
     &SKB_MARK,
     &SKB_PRIORITY,

@@ -12,11 +12,19 @@ use crate::access::{Access, MAX_DISPLACEMENT, MAX_FRAME};
 use crate::facts::{Bounds, Facts, Pointer};
 use crate::machine::{Fault, PacketState};
 use moonhook_hook::{Buffers, Bytes, Length, Reader};
+use moonhook_ir::kernel_field::{SKB_DATA, SKB_ELSEWHERE, SKB_LENGTH, WORDS};
 use moonhook_ir::words::{Address, Path, Word};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Size, Value, helper};
+use moonhook_ir::{BinaryOp, CompareOp, FieldFact, Op, Size, Value, helper};
 
 /// Bytes that are copied of a packet at first, where not all of it has to be.
-pub const FIRST: i64 = 256;
+pub const FIRST: i64 = 128;
+
+/// Bytes that are copied without a function of the kernel, at most, and how many of them at once.
+const WITHOUT_CALL: i64 = 256;
+const AT_ONCE: i64 = 32;
+
+/// As many of them are read as one structure of the kernel.
+const OF_STRUCTURE: i64 = 128;
 
 /// Bytes of a `struct bpf_dynptr` (include/uapi/linux/bpf.h).
 const DYNPTR: u32 = 16;
@@ -41,15 +49,15 @@ pub struct FrameCopy {
     varies: bool,
     /// Only the [`FIRST`] bytes were copied, unless the note says that the others were.
     pub partly: bool,
-    /// The address of the dynptr over the packet, where it is copied through one.
-    dynptr: Option<Value>,
+    /// It is made here: code elsewhere has no way to the packet itself.
+    is_made_here: bool,
 }
 
 /// Working on a copy of the frame.
 pub trait Scattered: Access {
     /// Goes on with frames that lie in one buffer; gives the state for the others.
     fn split_scattered(&mut self, buffers: Buffers) -> Result<Self::State, Self::Stop> {
-        let (total, _) = self.whole_length(buffers.reader)?;
+        let total = self.whole_length(buffers.reader);
         let Bounds { start, end } = self.bounds();
         let linear = self.binary(BinaryOp::Sub, end, start);
         let whole = self.compare(CompareOp::Eq, total, linear);
@@ -63,9 +71,9 @@ pub trait Scattered: Access {
         if let Bytes::Nothing = reader.bytes {
             return self.use_copy(reader);
         }
-        let (length, dynptr) = self.whole_length(reader)?;
-        let copy = FrameCopy { partly, dynptr, ..self.described_copy(reader, length)? };
-        if dynptr.is_some() || copy.varies {
+        let length = self.whole_length(reader);
+        let copy = FrameCopy { partly, is_made_here: true, ..self.described_copy(reader, length)? };
+        if matches!(reader.bytes, Bytes::Dynptr { .. }) || copy.varies {
             self.store(copy.base, LENGTH, Size::B8, length);
         }
         let empty = self.compare(CompareOp::Eq, copy.readable, 0);
@@ -75,15 +83,83 @@ pub trait Scattered: Access {
             self.store(copy.base, NOTE, Size::B8, Word::Imm(0));
             bytes = self.minimum(bytes, Word::Imm(FIRST))?;
         }
-        self.copy_bytes(copy, 0, bytes);
+        match reader.bytes {
+            Bytes::Dynptr { packet } => self.copy_beginning(copy, packet, bytes)?,
+            _ => self.copy_bytes(copy, 0, bytes),
+        }
         self.set_copy(copy);
         Ok(())
+    }
+
+    /// Copies the first bytes, so many. Functions of the kernel take long to be called, where processors forget at each return where to go on
+    /// (`spec_rstack_overflow`, Documentation/admin-guide/hw-vuln/srso.rst). So few bytes that lie together are read as words of the kernel's own
+    /// memory, up to the next [`AT_ONCE`] bytes: what is behind the packet there is never looked at.
+    fn copy_beginning(&mut self, copy: FrameCopy, packet: i16, bytes: Word) -> Result<(), Self::Stop> {
+        let packet = self.load(self.code().function.params[0], packet, Size::B8, false);
+        let packet = self.value(packet);
+        let elsewhere = self.kernel_field(packet, &SKB_ELSEWHERE);
+        let together = self.compare(CompareOp::Eq, elsewhere, 0);
+        let (together, mut others) = self.split(together);
+        let mut paths = Vec::new();
+        if copy.partly {
+            self.resume(others);
+            let beginning = self.sub(copy.length, elsewhere);
+            let enough = self.compare(CompareOp::SGe, beginning, FIRST);
+            let (enough, less) = self.split(enough);
+            paths.push(enough);
+            others = less;
+        }
+        self.resume(together);
+        let mut most = FIRST;
+        if !copy.partly {
+            most = WITHOUT_CALL;
+            let long = self.compare(CompareOp::UGt, bytes, WITHOUT_CALL);
+            let (long, short) = self.split(long);
+            self.resume(short);
+            let both = vec![others, long];
+            let short = self.take_state();
+            self.enter(both)?;
+            others = self.take_state();
+            self.resume(short);
+        }
+        paths.push(self.take_state());
+        self.enter(paths)?;
+        let mut done = self.copy_words(copy, packet, (bytes, most));
+        self.resume(others);
+        self.copy_bytes(copy, 0, bytes);
+        done.push(self.take_state());
+        self.enter(done)
+    }
+
+    /// Copies words of a packet that lie together until all of `bytes` are copied, which are `most` at most. Gives the paths behind that.
+    fn copy_words(&mut self, copy: FrameCopy, packet: Value, (bytes, most): (Word, i64)) -> Vec<Self::State> {
+        let mut done = Vec::new();
+        let data = self.kernel_field(packet, &SKB_DATA);
+        let mut from = packet;
+        for start in (0..most).step_by(AT_ONCE as usize) {
+            if start % OF_STRUCTURE == 0 {
+                let part = self.add(data, start);
+                let structure = self.field_fact(&WORDS, FieldFact::Structure);
+                let words = self.helper(helper::READ_ONLY_CAST, &[part, structure]);
+                from = self.value(words);
+            }
+            for at in (start..start + AT_ONCE).step_by(8) {
+                let word = self.load(from, (at % OF_STRUCTURE) as i16, Size::B8, false);
+                self.store(copy.base, at as i16, Size::B8, word);
+            }
+            if start + AT_ONCE < most {
+                let all = self.compare(CompareOp::ULe, bytes, start + AT_ONCE);
+                self.leave_if(all, &mut done);
+            }
+        }
+        done.push(self.take_state());
+        done
     }
 
     /// Makes the code that follows use the copy that was made earlier for this packet, of all of it.
     fn use_copy(&mut self, reader: Reader) -> Result<(), Self::Stop> {
         let length = match reader.bytes {
-            Bytes::Helper { .. } | Bytes::Nothing => self.whole_length(reader)?.0,
+            Bytes::Helper { .. } | Bytes::Nothing => self.whole_length(reader),
             Bytes::Dynptr { .. } => {
                 let base = self.room_for_copy()?;
                 self.load(base, LENGTH, Size::B8, false)
@@ -103,7 +179,7 @@ pub trait Scattered: Access {
         if !copy.varies {
             return self.note_length_change();
         }
-        let (length, _) = self.whole_length(copy.reader)?;
+        let length = self.whole_length(copy.reader);
         self.store(copy.base, LENGTH, Size::B8, length);
         let readable = self.readable_of(length);
         let empty = self.compare(CompareOp::Eq, readable, 0);
@@ -137,40 +213,43 @@ pub trait Scattered: Access {
         let context = self.program_context();
         let to = self.add(copy.base, offset);
         let offset = Word::Imm(offset);
-        let failed = match (copy.reader.bytes, copy.dynptr) {
-            (Bytes::Helper { load, .. }, _) => self.helper(load, &[context, offset, to, bytes]),
-            (Bytes::Dynptr { .. }, Some(dynptr)) => {
+        let failed = match copy.reader.bytes {
+            Bytes::Helper { load, .. } => self.helper(load, &[context, offset, to, bytes]),
+            Bytes::Dynptr { packet } if copy.is_made_here => {
+                let dynptr = self.dynptr_over(packet);
                 self.helper(helper::DYNPTR_READ, &[to, bytes, dynptr.into(), offset, Word::Imm(0)])
             }
             // Who uses a copy that was made elsewhere has all of it.
-            (Bytes::Dynptr { .. }, None) | (Bytes::Nothing, _) => Word::Imm(0),
+            Bytes::Dynptr { .. } | Bytes::Nothing => Word::Imm(0),
         };
         let failed = self.compare(CompareOp::Ne, failed, 0);
         self.fail_if(failed, |machine| machine.fault(Fault::Memory));
     }
 
-    /// The frame's length, wherever its bytes are, and the address of the dynptr over it that was made, if any.
-    fn whole_length(&mut self, reader: Reader) -> Result<(Word, Option<Value>), Self::Stop> {
+    /// The frame's length, wherever its bytes are.
+    fn whole_length(&mut self, reader: Reader) -> Word {
         let context = self.code().function.params[0];
         match reader.bytes {
-            Bytes::Helper { length: Length::Helper(helper), .. } => {
-                Ok((self.helper(helper, &[context.into()]), None))
-            }
-            Bytes::Helper { length: Length::Word(at), .. } => {
-                Ok((self.load(context, at, Size::B4, false), None))
-            }
-            Bytes::Nothing => Ok((Word::Imm(0), None)),
+            Bytes::Helper { length: Length::Helper(helper), .. } => self.helper(helper, &[context.into()]),
+            Bytes::Helper { length: Length::Word(at), .. } => self.load(context, at, Size::B4, false),
+            Bytes::Nothing => Word::Imm(0),
             Bytes::Dynptr { packet } => {
                 let packet = self.load(context, packet, Size::B8, false);
-                let slot = self.code_mut().function.new_slot(DYNPTR);
-                let dynptr = self.emit(Op::SlotAddress(slot));
-                let args = [packet, Word::Imm(0), dynptr.into()];
-                let failed = self.helper(helper::DYNPTR_FROM_SKB, &args);
-                let failed = self.compare(CompareOp::Ne, failed, 0);
-                self.fail_if(failed, |machine| machine.fault(Fault::Memory));
-                Ok((self.helper(helper::DYNPTR_SIZE, &[dynptr.into()]), Some(dynptr)))
+                let packet = self.value(packet);
+                self.kernel_field(packet, &SKB_LENGTH)
             }
         }
+    }
+
+    /// The address of a dynptr over the packet whose `struct sk_buff` the context has there.
+    fn dynptr_over(&mut self, packet: i16) -> Value {
+        let packet = self.load(self.code().function.params[0], packet, Size::B8, false);
+        let slot = self.code_mut().function.new_slot(DYNPTR);
+        let dynptr = self.emit(Op::SlotAddress(slot));
+        let failed = self.helper(helper::DYNPTR_FROM_SKB, &[packet, Word::Imm(0), dynptr.into()]);
+        let failed = self.compare(CompareOp::Ne, failed, 0);
+        self.fail_if(failed, |machine| machine.fault(Fault::Memory));
+        dynptr
     }
 
     /// Sees to it that the whole packet lies between start and end, at hooks where it need not.
@@ -219,7 +298,7 @@ pub trait Scattered: Access {
         let base = self.room_for_copy()?;
         let readable = self.readable_of(length);
         let varies = self.hook().lengths.is_some() && self.may_change_length();
-        Ok(FrameCopy { reader, base, length, readable, varies, partly: false, dynptr: None })
+        Ok(FrameCopy { reader, base, length, readable, varies, partly: false, is_made_here: false })
     }
 
     /// What [`crate::Access::locate`] does, in the copy: the comparison is with the frame's length, and a mask is the proof.

@@ -53,7 +53,7 @@ impl Context<'_> {
     /// Whether a function can find its way to the packet and to this CPU's memory by itself. A call of it is dropped where nobody
     /// needs the name.
     fn has_names_apart(&self) -> bool {
-        let is_simple = self.stub.is_none() && self.target.copy.is_none() && self.target.level.is_none();
+        let is_simple = self.stub.is_none() && self.target.copy.is_none() && self.target.taken.is_none();
         is_simple && self.options.subprograms
     }
 

@@ -32,7 +32,7 @@ impl Surroundings for Expanded {
     }
 
     fn level(&self, context: &mut Context<'_>) -> Word {
-        context.target.level.map_or(Word::Imm(0), |[_, level]| level)
+        context.target.taken.map_or(Word::Imm(0), |taken| taken.level)
     }
 
     fn allocate(&self, context: &mut Context<'_>, length: Word) -> Result<Word> {

@@ -13,10 +13,11 @@ use crate::pool::{POOL_MASK, TAIL};
 use crate::region::{COPY_SIZE, MARGIN, REGION_SIZE, STRINGS_END};
 use crate::stored::known::Stored;
 use crate::subprograms::of_program;
+use crate::target::Taken;
 use crate::value::{Space, Word};
 use moonhook_ir as ir;
-use moonhook_ir::words::{Address, Branches, Words};
-use moonhook_ir::{BinaryOp, CompareOp, Op, Size, helper};
+use moonhook_ir::words::{Address, Branches, Path, Words};
+use moonhook_ir::{AtomicOp, BinaryOp, CompareOp, Op, Size, helper};
 use moonhook_packet::{Access, MAX_DISPLACEMENT, MAX_FRAME};
 
 /// The stack slot of the region's key, by the name that [`crate::shared::known::SharedTables::slot`] takes.
@@ -67,8 +68,8 @@ impl Context<'_> {
             return Ok(region);
         }
         let (map, parts) = self.region_map();
-        let cpu = match self.target.level {
-            Some([cpu, _]) => cpu,
+        let cpu = match self.target.taken {
+            Some(Taken { cpu, .. }) => cpu,
             None => self.helper(helper::GET_SMP_PROCESSOR_ID, &[]),
         };
         let number = self.binary(BinaryOp::Mul, cpu, i64::from(parts.all));
@@ -109,25 +110,57 @@ impl Context<'_> {
         if levels == 1 {
             return Ok(());
         }
-        let section = self.taken();
-        let take = nesting::take(&of_program("take_level", program), hook, program, section);
-        let take = self.placed_once(take);
         let cpu = self.helper(helper::GET_SMP_PROCESSOR_ID, &[]);
-        let level = self.call_function(take, &[cpu]);
-        self.target.level = Some([cpu, level]);
+        let [place, level] = self.taken_level(cpu)?;
+        let (map, _) = self.taken();
+        let base = self.emit(Op::DataAddress { map, offset: program as u32 * self.options.cpus * 8 });
+        let word = self.value(place);
+        let word = self.emit(Op::Binary(BinaryOp::Add, base, word.into()));
+        self.target.taken = Some(Taken { cpu, level, word });
         let none = self.compare(CompareOp::UGe, level, i64::from(levels));
         self.fail_if(none, |context| context.fail(Message::bare("not enough memory")));
         Ok(())
     }
 
-    /// Gives back what [`Context::take_level`] has taken.
-    pub fn give_back_level(&mut self) {
-        let Some([cpu, level]) = self.target.level else { return };
+    /// Takes a level of that CPU. Gives where the CPU's word is among those of the program, in bytes, and the level, or more than there are if
+    /// there is none. The first level is nearly always free, and taken here: a call takes longer than all else of this.
+    fn taken_level(&mut self, cpu: Word) -> Result<[Word; 2]> {
         let (hook, program) = (self.target.hook, self.target.program);
-        let section = self.taken();
-        let give = nesting::give_back(&of_program("give_back_level", program), hook, program, section);
-        let give = self.placed_once(give);
-        self.call_function(give, &[cpu, level]);
+        let (map, cpus) = self.taken();
+        let known = self.compare(CompareOp::ULt, cpu, i64::from(cpus));
+        let (known, beyond) = self.split(known);
+        self.resume(known);
+        let place = self.shl(cpu, 3);
+        let base = self.emit(Op::DataAddress { map, offset: program as u32 * cpus * 8 });
+        let word = self.value(place);
+        let base = self.emit(Op::Binary(BinaryOp::Add, base, word.into()));
+        let value = self.value(Word::Imm(1));
+        let before = self.emit(Op::Atomic { op: AtomicOp::Or, size: Size::B8, base, disp: 0, value });
+        let before = self.and(Word::Value(before), 1);
+        let free = self.compare(CompareOp::Eq, before, 0);
+        let (free, busy) = self.split(free);
+        self.resume(busy);
+        self.make_cold();
+        let take = nesting::take(&of_program("take_level", program), hook, program, (map, cpus));
+        let take = self.placed_once(take);
+        let level = self.call_function(take, &[cpu]);
+        let busy = self.take_state();
+        // Where there is no memory for the CPU, that of another one is left alone: its word has no such bit.
+        let none = Word::Imm(hook.levels(true).into());
+        let paths = [(free, [place, Word::Imm(0)]), (busy, [place, level]), (beyond, [Word::Imm(0), none])];
+        let paths = paths.map(|(state, values)| Path { state, values: values.to_vec() });
+        let met = self.meet(paths.into())?;
+        Ok(met.and_then(|words| words.try_into().ok()).unwrap_or([Word::Imm(0), none]))
+    }
+
+    /// Gives back what [`Context::take_level`] has taken; nothing where there was none.
+    pub fn give_back_level(&mut self) {
+        let Some(Taken { level, word, .. }) = self.target.taken else { return };
+        let one = self.value(Word::Imm(1));
+        let level = self.value(level);
+        let bit = self.emit(Op::Binary(BinaryOp::Shl, one, level.into()));
+        let value = self.emit(Op::Binary(BinaryOp::Xor, bit, ir::Operand::Imm(-1)));
+        self.emit(Op::Atomic { op: AtomicOp::And, size: Size::B8, base: word, disp: 0, value });
     }
 
     /// The section that says which levels are taken, and for how many CPUs.

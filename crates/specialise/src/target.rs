@@ -15,12 +15,21 @@ pub struct Target {
     pub copy: Option<FrameCopy>,
     /// What the packet has come with, where that is read ([`crate::notes`]): which note it is, the number or the bits of the record's fields, these.
     pub note: Option<Vec<Word>>,
-    /// This CPU, and the level that the program has taken, at hooks whose programs can be interrupted ([`crate::nesting`]).
-    pub level: Option<[Word; 2]>,
+    /// What the program has taken, at hooks whose programs can be interrupted ([`crate::nesting`]).
+    pub taken: Option<Taken>,
     /// Takes an event id: sends the event and ends with the verdict for errors.
     pub fail_block: ir::Block,
     /// Takes the verdict.
     pub exit_block: ir::Block,
+}
+
+/// Memory of a CPU that one program at a time uses.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    pub cpu: Word,
+    pub level: Word,
+    /// The address of the word that says which levels are taken.
+    pub word: ir::Value,
 }
 
 impl Target {
@@ -31,7 +40,7 @@ impl Target {
         function.add_param(fail_block);
         let exit_block = function.new_block();
         function.add_param(exit_block);
-        Target { hook, program, copy: None, note: None, level: None, fail_block, exit_block }
+        Target { hook, program, copy: None, note: None, taken: None, fail_block, exit_block }
     }
 
     /// How the program's frames are reached that lie in several buffers, which takes code of its own.
