@@ -43,8 +43,11 @@ impl Objects {
 /// The objects of the kinds that variables have; variables of general code have the same ones.
 pub(crate) struct ObjectsOfKinds<'l> {
     loaded: &'l Loaded,
-    known: Vec<(Arc<BTreeMap<u64, ObjectId>>, Rc<Objects>)>,
+    known: Vec<(Arc<Ids>, Rc<Objects>)>,
 }
+
+/// Numbers of objects, by what handlers have for one.
+type Ids = BTreeMap<u64, ObjectId>;
 
 impl ObjectsOfKinds<'_> {
     pub fn new(loaded: &Loaded) -> ObjectsOfKinds<'_> {
