@@ -310,12 +310,17 @@ echo "tables and functions of load time are the same ones on both sides"
 cat >"$WORK/count.lua" <<'LUA'
 local rules = { {name = "first", hits = 0}, {name = "second", hits = 0} }
 local rule, seen = nil, 0
+local function one() return 1 end
+local function two() return seen end
+local act = one
 require("xdp").attach(function(pkt)
   local udp = pkt.udp
   if not udp then return end
   seen = seen + 1
   if udp.dport == 7001 or udp.dport == 7002 then rule = rules[udp.dport - 7000] end
   if udp.dport == 7003 and rule then rule.hits = rule.hits + 1 end
+  if udp.dport == 7004 then act = two elseif udp.dport == 7006 then act = one end
+  if udp.dport == 7005 then rules[1].hits = act() + 100 end
 end)
 LUA
 for form in expanded general; do
@@ -333,6 +338,12 @@ for form in expanded general; do
     if "$MOONHOOK" exec count -e 'rule = {}' 2>"$WORK/log"; then die "a new table was taken"; fi
     grep -qF "table or function of load time: it cannot be a table value" "$WORK/log" || die "$(cat "$WORK/log")"
     is 'rule == rules[1]' true || die "the variable is not what it was"
+    is 'act()' 1 || die "the function is not that of load time"
+    send 7004
+    eventually "the handler's function is seen" is 'seen, act()' $'4\t4'
+    run 'act = one'
+    send 7005
+    eventually "the handler has the function that was assigned" is 'seen, rules[1].hits' $'5\t101'
     detach
 done
 echo "everything went as expected"

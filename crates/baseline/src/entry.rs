@@ -11,7 +11,7 @@ use moonhook_ir::Builder;
 use moonhook_ir::{BinaryOp, CompareOp, Value};
 use moonhook_runtime::layout::*;
 use moonhook_snapshot::TableId;
-use moonhook_specialise::{LowerError, LowerErrorKind, exported};
+use moonhook_specialise::{LowerError, LowerErrorKind, exported, nesting};
 use std::collections::BTreeSet;
 
 /// A program to be.
@@ -170,8 +170,8 @@ impl General<'_> {
             let address = code.load(reached.state, L_SELF);
             code.call(count, &[address, verdict]);
         }
-        if let (Some([_, give_back]), Some(level)) = (parts.levels, reached.level) {
-            code.call(give_back, &[reached.processor, level]);
+        if let Some(level) = reached.level {
+            nesting::give_back(code, level);
         }
         let hook = self.hook();
         let mut answer = verdict;

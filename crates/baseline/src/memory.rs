@@ -8,7 +8,8 @@ use moonhook_ir::Builder;
 use moonhook_ir::helper;
 use moonhook_ir::{BinaryOp, CompareOp, Op, Value};
 use moonhook_runtime::layout::*;
-use moonhook_specialise::{exported, nesting, of_program};
+use moonhook_specialise::nesting::{self, Level};
+use moonhook_specialise::{exported, of_program};
 
 /// Where memory is: all programs have the image, and what follows it is parts of the same size, for each CPU one of each program.
 #[derive(Clone, Copy)]
@@ -32,9 +33,8 @@ pub struct Reached {
     pub state: Value,
     /// Where the state is in the arena.
     pub address: Value,
-    pub processor: Value,
-    /// How many packets wait for this one on the CPU, at hooks whose programs can be interrupted.
-    pub level: Option<Value>,
+    /// What was taken at hooks whose programs can be interrupted.
+    pub level: Option<Level>,
 }
 
 impl General<'_> {
@@ -43,25 +43,28 @@ impl General<'_> {
         exported::memory(self.functions.snapshot, self.options, self.program)
     }
 
-    pub fn levels(&mut self) -> Option<[ir::FunctionId; 2]> {
-        let (hook, program, cpus) = (self.hook(), self.program, self.options.cpus);
+    /// The function that takes a level for the program, and the program's number.
+    pub fn take_level(&mut self) -> Option<(ir::FunctionId, usize)> {
+        let (hook, program) = (self.hook(), self.program);
         if hook.levels(self.options.clones) == 1 {
             return None;
         }
+        let section = self.taken();
+        let id = self.reserve();
+        self.place(id, nesting::take(&of_program("take_level", program), hook, program, section));
+        Some((id, program))
+    }
+
+    /// The section that says which levels are taken, and for how many CPUs.
+    fn taken(&mut self) -> (ir::MapId, u32) {
+        let cpus = self.options.cpus;
         let known = self.module.maps.iter().position(|map| map.name == ir::maps::TAKEN);
         let index = known.unwrap_or_else(|| {
             let kind = nesting::taken(self.programs(), cpus);
             self.module.maps.push(ir::Map { name: ir::maps::TAKEN.into(), kind });
             self.module.maps.len() - 1
         });
-        let section = (ir::MapId(index as u32), cpus);
-        let take = nesting::take(&of_program("take_level", program), hook, program, section);
-        let give = nesting::give_back(&of_program("give_back_level", program), hook, program, section);
-        Some([take, give].map(|function| {
-            let id = self.reserve();
-            self.place(id, function);
-            id
-        }))
+        (ir::MapId(index as u32), cpus)
     }
 
     /// Finds the memory, or ends the program.
@@ -73,39 +76,36 @@ impl General<'_> {
         parts: &Parts,
     ) -> Reached {
         let processor = code.emit(Op::Helper { id: helper::GET_SMP_PROCESSOR_ID, args: vec![] });
-        let level = parts.levels.map(|[take, _]| code.call(take, &[processor]));
-        self.leave_without_memory(code, (processor, level), parts);
+        let level = self.take_memory(code, processor, parts);
         let memories = self.memories();
         let each = code.number(memory.stride * i64::from(memories.all));
         let part = code.binary(BinaryOp::Mul, processor, each);
         let mut address = code.add(part, memory.image_end + memory.stride * i64::from(memories.first));
         if let Some(level) = level {
             let stride = code.number(memory.stride);
-            let offset = code.binary(BinaryOp::Mul, level, stride);
+            let offset = code.binary(BinaryOp::Mul, level.number, stride);
             address = code.binary(BinaryOp::Add, address, offset);
         }
         let state = code.arena(address);
         self.prepare(code, state, address, statics, memory);
         if let Some(level) = level {
-            code.store(state, L_LEVEL, level);
+            code.store(state, L_LEVEL, level.number);
         }
-        Reached { state, address, processor, level }
+        Reached { state, address, level }
     }
 
-    /// Ends the program on a CPU beyond those that it has memory for, and where all of it is taken.
-    fn leave_without_memory(
-        &self,
-        code: &mut Builder,
-        (processor, level): (Value, Option<Value>),
-        parts: &Parts,
-    ) {
+    /// Takes a level, if the program needs one. Ends the program on a CPU beyond those that it has memory for, and where all of it is taken.
+    fn take_memory(&mut self, code: &mut Builder, processor: Value, parts: &Parts) -> Option<Level> {
         let (beyond, _) = code.cold_block(0);
         let cpus = code.number(self.options.cpus.into());
         code.leave_if(CompareOp::UGe, processor, cpus, beyond, &[]);
-        if let Some(level) = level {
+        let level = parts.take_level.map(|(take, program)| {
+            let section = self.taken();
+            let level = nesting::take_here(code, take, processor, program, section);
             let levels = code.number(self.hook().levels(self.options.clones).into());
-            code.leave_if(CompareOp::UGe, level, levels, beyond, &[]);
-        }
+            code.leave_if(CompareOp::UGe, level.number, levels, beyond, &[]);
+            level
+        });
         let start = std::mem::replace(&mut code.block, beyond);
         if let Some(no_memory) = parts.no_memory {
             let context = code.param(0);
@@ -115,6 +115,7 @@ impl General<'_> {
         let answer = code.number(self.on_error() << shift);
         code.ret(answer);
         code.block = start;
+        level
     }
 
     /// Fills in the parts of the state that never change, on the CPU's first packet.

@@ -9,22 +9,22 @@ pub struct Parts {
     pub prepare: Option<ir::FunctionId>,
     pub count: Option<ir::FunctionId>,
     pub no_memory: Option<ir::FunctionId>,
-    /// Taking a level, and giving it back, at hooks whose programs can be interrupted.
-    pub levels: Option<[ir::FunctionId; 2]>,
+    /// Taking a level, at hooks whose programs can be interrupted: a function, and the program whose levels these are.
+    pub take_level: Option<(ir::FunctionId, usize)>,
 }
 
 impl General<'_> {
     pub fn parts(&mut self, program: usize) -> Parts {
         self.program = program;
         let count = if self.options.count_verdicts { self.count_verdict() } else { None };
-        let levels = self.levels();
+        let take_level = self.take_level();
         self.program = self.representative(program);
         Parts {
             report: self.report(),
             prepare: self.packet_preparation(),
             count,
             no_memory: self.no_memory(),
-            levels,
+            take_level,
         }
     }
 }

@@ -11,23 +11,14 @@
 use crate::access::{Access, MAX_DISPLACEMENT, MAX_FRAME};
 use crate::facts::{Bounds, Facts, Pointer};
 use crate::machine::{Fault, PacketState};
+use crate::together::Together;
 use moonhook_hook::{Buffers, Bytes, Length, Reader};
-use moonhook_ir::kernel_field::{SKB_DATA, SKB_ELSEWHERE, SKB_LENGTH, WORDS};
+use moonhook_ir::kernel_field::SKB_LENGTH;
 use moonhook_ir::words::{Address, Path, Word};
-use moonhook_ir::{BinaryOp, CompareOp, FieldFact, Op, Size, Value, helper};
+use moonhook_ir::{BinaryOp, CompareOp, Op, Size, Value, helper};
 
 /// Bytes that are copied of a packet at first, where not all of it has to be.
 pub const FIRST: i64 = 128;
-
-/// Bytes that are copied without a function of the kernel, at most, and how many of them at once.
-const WITHOUT_CALL: i64 = 256;
-const AT_ONCE: i64 = 32;
-
-/// As many of them are read as one structure of the kernel.
-const OF_STRUCTURE: i64 = 128;
-
-/// Bytes of a `struct bpf_dynptr` (include/uapi/linux/bpf.h).
-const DYNPTR: u32 = 16;
 
 /// Bytes behind the largest offset of a copy that memory has.
 const MARGIN: u32 = 128;
@@ -42,7 +33,7 @@ pub struct FrameCopy {
     pub reader: Reader,
     pub base: Value,
     /// The frame's, unless it changes.
-    length: Word,
+    pub(crate) length: Word,
     /// Bytes that can be read: at most 0xffff.
     readable: Word,
     /// The length may change: it is the one noted.
@@ -89,71 +80,6 @@ pub trait Scattered: Access {
         }
         self.set_copy(copy);
         Ok(())
-    }
-
-    /// Copies the first bytes, so many. Functions of the kernel take long to be called, where processors forget at each return where to go on
-    /// (`spec_rstack_overflow`, Documentation/admin-guide/hw-vuln/srso.rst). So few bytes that lie together are read as words of the kernel's own
-    /// memory, up to the next [`AT_ONCE`] bytes: what is behind the packet there is never looked at.
-    fn copy_beginning(&mut self, copy: FrameCopy, packet: i16, bytes: Word) -> Result<(), Self::Stop> {
-        let packet = self.load(self.code().function.params[0], packet, Size::B8, false);
-        let packet = self.value(packet);
-        let elsewhere = self.kernel_field(packet, &SKB_ELSEWHERE);
-        let together = self.compare(CompareOp::Eq, elsewhere, 0);
-        let (together, mut others) = self.split(together);
-        let mut paths = Vec::new();
-        if copy.partly {
-            self.resume(others);
-            let beginning = self.sub(copy.length, elsewhere);
-            let enough = self.compare(CompareOp::SGe, beginning, FIRST);
-            let (enough, less) = self.split(enough);
-            paths.push(enough);
-            others = less;
-        }
-        self.resume(together);
-        let mut most = FIRST;
-        if !copy.partly {
-            most = WITHOUT_CALL;
-            let long = self.compare(CompareOp::UGt, bytes, WITHOUT_CALL);
-            let (long, short) = self.split(long);
-            self.resume(short);
-            let both = vec![others, long];
-            let short = self.take_state();
-            self.enter(both)?;
-            others = self.take_state();
-            self.resume(short);
-        }
-        paths.push(self.take_state());
-        self.enter(paths)?;
-        let mut done = self.copy_words(copy, packet, (bytes, most));
-        self.resume(others);
-        self.copy_bytes(copy, 0, bytes);
-        done.push(self.take_state());
-        self.enter(done)
-    }
-
-    /// Copies words of a packet that lie together until all of `bytes` are copied, which are `most` at most. Gives the paths behind that.
-    fn copy_words(&mut self, copy: FrameCopy, packet: Value, (bytes, most): (Word, i64)) -> Vec<Self::State> {
-        let mut done = Vec::new();
-        let data = self.kernel_field(packet, &SKB_DATA);
-        let mut from = packet;
-        for start in (0..most).step_by(AT_ONCE as usize) {
-            if start % OF_STRUCTURE == 0 {
-                let part = self.add(data, start);
-                let structure = self.field_fact(&WORDS, FieldFact::Structure);
-                let words = self.helper(helper::READ_ONLY_CAST, &[part, structure]);
-                from = self.value(words);
-            }
-            for at in (start..start + AT_ONCE).step_by(8) {
-                let word = self.load(from, (at % OF_STRUCTURE) as i16, Size::B8, false);
-                self.store(copy.base, at as i16, Size::B8, word);
-            }
-            if start + AT_ONCE < most {
-                let all = self.compare(CompareOp::ULe, bytes, start + AT_ONCE);
-                self.leave_if(all, &mut done);
-            }
-        }
-        done.push(self.take_state());
-        done
     }
 
     /// Makes the code that follows use the copy that was made earlier for this packet, of all of it.
@@ -239,17 +165,6 @@ pub trait Scattered: Access {
                 self.kernel_field(packet, &SKB_LENGTH)
             }
         }
-    }
-
-    /// The address of a dynptr over the packet whose `struct sk_buff` the context has there.
-    fn dynptr_over(&mut self, packet: i16) -> Value {
-        let packet = self.load(self.code().function.params[0], packet, Size::B8, false);
-        let slot = self.code_mut().function.new_slot(DYNPTR);
-        let dynptr = self.emit(Op::SlotAddress(slot));
-        let failed = self.helper(helper::DYNPTR_FROM_SKB, &[packet, Word::Imm(0), dynptr.into()]);
-        let failed = self.compare(CompareOp::Ne, failed, 0);
-        self.fail_if(failed, |machine| machine.fault(Fault::Memory));
-        dynptr
     }
 
     /// Sees to it that the whole packet lies between start and end, at hooks where it need not.

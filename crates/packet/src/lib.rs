@@ -15,6 +15,7 @@ mod names;
 mod note;
 pub mod protocols;
 mod tags;
+mod together;
 mod value;
 
 pub use access::{Access, COMMON_REACH, MAX_DISPLACEMENT, MAX_FRAME, MAX_LENGTH, READABLE};

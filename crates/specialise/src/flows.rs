@@ -26,6 +26,9 @@ use std::collections::BTreeSet;
 /// What the function that makes the tail call gives where there is no program: no verdict, which have 32 bits.
 const NONE: i64 = 1 << 40;
 
+/// Numbers that a function of its own takes with the program's context, at most, but for one that its caller would have no register for.
+const MOST_ARGUMENTS: usize = 3;
+
 /// The stack slot of the key with which the memory is looked up, by the name that [`crate::shared::known::SharedTables::slot`] takes.
 pub const KEY_SLOT: u32 = 5;
 
@@ -68,7 +71,10 @@ impl Table {
         }
         let mut without = Vec::new();
         let memory = context.flow_memory(self.number, self.layout);
-        let entry = self.find(context, memory, key, &mut without)?;
+        let entry = match context.stub.is_some() && key.len() <= MOST_ARGUMENTS {
+            true => self.find_apart(context, key, &mut without)?,
+            false => self.find(context, memory, key, &mut without)?,
+        };
         if !context.alive() {
             return Ok((Word::Imm(0), without));
         }
@@ -132,6 +138,26 @@ impl Table {
                 leaves_region,
             }),
         }
+    }
+
+    /// [`Table::find`] by a function of its own: from where it is called to the tail call there is little stack (`check_max_stack_depth_subprog`,
+    /// kernel/bpf/verifier.c).
+    fn find_apart(self, context: &mut Context<'_>, key: &[Word], without: &mut Vec<State>) -> Result<Word> {
+        let name = format!("find_flow{}", self.number);
+        let find = context.subprogram(&name, key.len() as u32, |context, key| {
+            let mut without = Vec::new();
+            let memory = context.flow_memory(self.number, self.layout);
+            let entry = self.find(context, memory, key, &mut without)?;
+            context.give(entry);
+            context.enter(without)?;
+            context.give(-1);
+            Ok(())
+        })?;
+        let program = context.program_context();
+        let entry = context.call_function(find, &[&[program], key].concat());
+        let none = context.compare(CompareOp::SLt, entry, 0);
+        context.leave_if(none, without);
+        Ok(entry)
     }
 
     /// The number of the key's entry.

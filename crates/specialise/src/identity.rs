@@ -38,12 +38,17 @@ impl Closure {
         match self.origin {
             Origin::Once(_) => true,
             Origin::Often => false,
-            Origin::LoadTime => {
-                let of_code = |id: &ClosureId| snapshot.closure(*id).prototype == self.prototype;
-                let all = (0..snapshot.closures.len() as u32).map(ClosureId).filter(of_code);
-                all.filter(|id| Closure::of_load_time(snapshot, *id) == *self).take(2).count() == 1
-            }
+            Origin::LoadTime => self.only_one_of_load_time(snapshot).is_some(),
         }
+    }
+
+    /// The function of load time that this surely is.
+    pub fn only_one_of_load_time(&self, snapshot: &Snapshot) -> Option<ClosureId> {
+        let of_code = |id: &ClosureId| snapshot.closure(*id).prototype == self.prototype;
+        let all = (0..snapshot.closures.len() as u32).map(ClosureId).filter(of_code);
+        let mut alike = all.filter(|id| Closure::of_load_time(snapshot, *id) == *self);
+        let first = alike.next();
+        first.filter(|_| alike.next().is_none())
     }
 }
 

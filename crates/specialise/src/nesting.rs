@@ -6,8 +6,8 @@
 
 use moonhook_hook::Hook;
 use moonhook_ir::{
-    self as ir, AtomicOp, BinaryOp, Builder, CompareOp, FunctionKind, MapId, MapKind, Op, Operand, Size,
-    Value,
+    self as ir, AtomicOp, BinaryOp, Builder, CompareOp, FunctionId, FunctionKind, MapId, MapKind, Op,
+    Operand, Size, Value,
 };
 
 /// Where the memory of a program is among that of all: a number for each CPU, program and level.
@@ -57,23 +57,46 @@ pub fn take(name: &str, hook: &Hook, program: usize, (map, cpus): (MapId, u32)) 
     code.function
 }
 
-/// `(cpu, level) -> 0`: gives back what [`take`] has given; nothing where there was none.
-pub fn give_back(name: &str, hook: &Hook, program: usize, (map, cpus): (MapId, u32)) -> ir::Function {
-    let mut code = function(name, 2);
-    let (none, _) = code.cold_block(0);
-    let (cpu, level) = (code.param(0), code.param(1));
-    let most = code.number(cpus.into());
-    code.leave_if(CompareOp::UGe, cpu, most, none, &[]);
-    code.leave_if(CompareOp::UGe, level, Operand::Imm(hook.levels(true) as i32), none, &[]);
-    let word = word(&mut code, cpu, program, (map, cpus));
+/// A level that was taken.
+#[derive(Clone, Copy)]
+pub struct Level {
+    /// Which one; [`Hook::levels`], where none was free.
+    pub number: Value,
+    /// The address of the CPU's word.
+    word: Value,
+}
+
+/// Takes a level of a CPU that there is memory for. The first one is nearly always free, and taken here: calling `take` takes longer than all else
+/// of this.
+pub fn take_here(
+    code: &mut Builder,
+    take: FunctionId,
+    cpu: Value,
+    program: usize,
+    section: (MapId, u32),
+) -> Level {
+    let word = word(code, cpu, program, section);
+    let first = code.constant(1);
+    let before =
+        code.emit(Op::Atomic { op: AtomicOp::Or, size: Size::B8, base: word, disp: 0, value: first });
+    let before = code.binary(BinaryOp::And, before, Operand::Imm(1));
+    let (taken, numbers) = code.new_block(1);
+    let (busy, _) = code.cold_block(0);
+    let number = code.constant(0);
+    code.branch(CompareOp::Eq, before, 0, (taken, &[number]), (busy, &[]));
+    code.block = busy;
+    let number = code.call(take, &[cpu]);
+    code.jump(taken, &[number]);
+    code.block = taken;
+    Level { number: numbers[0], word }
+}
+
+/// Gives back what was taken; where none was free, that is a bit of no level.
+pub fn give_back(code: &mut Builder, Level { number, word }: Level) {
     let one = code.constant(1);
-    let bit = code.binary(BinaryOp::Shl, one, level);
+    let bit = code.binary(BinaryOp::Shl, one, number);
     let others = code.binary(BinaryOp::Xor, bit, Operand::Imm(-1));
     code.emit(Op::Atomic { op: AtomicOp::And, size: Size::B8, base: word, disp: 0, value: others });
-    code.jump(none, &[]);
-    code.block = none;
-    code.ret(Operand::Imm(0));
-    code.function
 }
 
 fn function(name: &str, parameters: u32) -> Builder {
@@ -95,26 +118,36 @@ mod tests {
     const CPUS: u32 = 2;
     const CPU: u32 = 1;
 
-    /// Functions that take and give back a level on the last CPU, behind those that they call.
+    /// A program that does something with levels of the last CPU, by calling the first function.
+    fn program(name: &str, work: impl FnOnce(&mut Builder, Value, (MapId, u32)) -> Value) -> ir::Function {
+        let kind = FunctionKind::Program { section: CGROUP_EGRESS.section.to_string() };
+        let mut code = Builder::new(name, kind, 1);
+        let cpu = code.constant(CPU.into());
+        let result = work(&mut code, cpu, (MapId(0), CPUS));
+        code.ret(result);
+        code.function
+    }
+
+    /// Gives back the level with that number.
+    fn giving_back(name: &str, number: u32) -> ir::Function {
+        program(name, |code, cpu, section| {
+            let (number, word) = (code.constant(number.into()), word(code, cpu, 1, section));
+            give_back(code, Level { number, word });
+            code.constant(0)
+        })
+    }
+
+    /// The function that takes a level, and programs: that takes one, here or by the function, and that gives back one or none.
     fn module() -> ir::Module {
         let hook = &CGROUP_EGRESS;
-        let section = (MapId(0), CPUS);
-        let call = |name: &str, callee: u32, level: Option<u32>| {
-            let kind = FunctionKind::Program { section: hook.section.to_string() };
-            let mut code = Builder::new(name, kind, 1);
-            let args: Vec<Value> =
-                [Some(CPU), level].into_iter().flatten().map(|arg| code.constant(arg.into())).collect();
-            let result = code.call(ir::FunctionId(callee), &args);
-            code.ret(result);
-            code.function
-        };
         let map = ir::Map { name: ir::maps::TAKEN.into(), kind: taken(2, CPUS) };
         let functions = vec![
-            take("take_level", hook, 1, section),
-            give_back("give_back_level", hook, 1, section),
-            call("take", 0, None),
-            call("give_back", 1, Some(2)),
-            call("give_back_none", 1, Some(hook.levels(true))),
+            take("take_level", hook, 1, (MapId(0), CPUS)),
+            program("take_there", |code, cpu, _| code.call(FunctionId(0), &[cpu])),
+            program("take", |code, cpu, section| take_here(code, FunctionId(0), cpu, 1, section).number),
+            giving_back("give_back", 2),
+            giving_back("give_back_none", hook.levels(true)),
+            giving_back("give_back_first", 0),
         ];
         ir::Module { functions, maps: vec![map], ..ir::Module::default() }
     }
@@ -129,6 +162,7 @@ mod tests {
         assert_eq!((0..levels).map(|_| run(2)).collect::<Vec<_>>(), (0..levels).collect::<Vec<_>>());
         assert_eq!((run(2), run(4), run(2)), (levels, 0, levels));
         assert_eq!((run(3), run(2), run(2)), (0, 2, levels));
+        assert_eq!((run(5), run(2), run(5), run(1), run(1)), (0, 0, 0, 0, levels));
         // The word of the last CPU's second program, and no other.
         assert_eq!(machine.data[0].iter().rposition(|byte| *byte != 0), Some(24));
         assert!(machine.data[0][..24].iter().all(|byte| *byte == 0));

@@ -17,7 +17,7 @@ impl<'a> Context<'a> {
         &mut self,
         name: &str,
         parameters: u32,
-        body: fn(&mut Context<'a>, &[Word]) -> Result<()>,
+        body: impl FnOnce(&mut Context<'a>, &[Word]) -> Result<()>,
     ) -> Result<FunctionId> {
         let copied = self.target.copy.filter(|_| self.stub.is_some());
         let of_copy = if copied.is_some() { format!("{name}_copied") } else { name.to_string() };

@@ -229,7 +229,10 @@ impl Knowledge {
                 },
                 sums: None,
                 is_summed: !snapshot.flows.is_empty() || self.variables.summed.contains(&index),
-                kinds: variants.iter().map(|variant| self.objects.kind(*variant, variants.len())).collect(),
+                kinds: variants
+                    .iter()
+                    .map(|variant| self.objects.kind(snapshot, *variant, variants.len()))
+                    .collect(),
             }
         };
         self.variables.known.iter().enumerate().map(variable).collect()
@@ -263,7 +266,14 @@ fn can_be_nil(value: &Abs) -> bool {
 
 impl Objects {
     /// What a variant of a variable means to user space, if it is one of so many.
-    pub fn kind(&self, variant: Variant, count: usize) -> ir::VariableKind {
+    pub fn kind(&self, snapshot: &Snapshot, variant: Variant, count: usize) -> ir::VariableKind {
+        let object = |object: &Object| match object {
+            Object::Table(table) => Some(ir::ObjectId::Table(table.0)),
+            Object::Closure(closure) => {
+                closure.only_one_of_load_time(snapshot).map(|id| ir::ObjectId::Closure(id.0))
+            }
+            _ => None,
+        };
         let content = match variant {
             Variant::Nil => ir::VariableContent::Nil,
             Variant::Bool => ir::VariableContent::Boolean,
@@ -273,8 +283,7 @@ impl Objects {
             Variant::Mac => ir::VariableContent::Mac,
             Variant::Object(id) => match self.get(id) {
                 Some(Object::Text(text)) => ir::VariableContent::Text(text.to_vec()),
-                Some(Object::Table(table)) => ir::VariableContent::Object(Some(ir::ObjectId::Table(table.0))),
-                _ => ir::VariableContent::Object(None),
+                known => ir::VariableContent::Object(known.and_then(object)),
             },
             Variant::Slice(_)
             | Variant::Cased(..)
