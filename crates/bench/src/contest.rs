@@ -104,14 +104,16 @@ impl<'a> Builder<'a> {
 
     /// The empty program of the hook at which the work's script has its handler: what a test run takes by itself differs by hook.
     fn floor_of(&self, work: &Work, frames: &[Vec<u8>]) -> Result<Entry, Error> {
-        let program = match work.home {
-            Home::LunatikAtNetfilter => ScriptProgram::load(&self.compile_c("empty_netfilter")?, frames)?,
-            Home::LunatikAtTc => ScriptProgram::for_netfilter_at_tc(&self.compile_c("empty_tc")?, frames)?,
+        let (title, program) = match work.home {
+            Home::LunatikAtNetfilter => {
+                let object = self.compile_c("empty_netfilter")?;
+                ("empty netfilter program", ScriptProgram::load(&object, frames)?)
+            }
+            Home::LunatikAtTc => {
+                let object = self.compile_c("empty_tc")?;
+                ("empty tc program", ScriptProgram::for_netfilter_at_tc(&object, frames)?)
+            }
             _ => return self.floor(frames),
-        };
-        let title = match work.home {
-            Home::LunatikAtTc => "empty tc program",
-            _ => "empty netfilter program",
         };
         Ok(Entry { title: title.into(), role: Role::Floor, contestant: Box::new(program) })
     }

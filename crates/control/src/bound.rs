@@ -42,7 +42,7 @@ impl Bound {
             tables.push(shared);
         }
         loaded.object_maps.become_those(Box::new(connection.objects));
-        let variables = Variables::connect(loaded, connection.handlers);
+        let variables = Variables::connect(loaded, connection.handlers)?;
         let mut written: Vec<Table> = targets.iter().map(|(target, _)| target.clone()).collect();
         written.extend(variables.holders());
         let locals = locals::by_name(loaded, &written)?;

@@ -22,8 +22,8 @@ pub struct Shown {
     pub is_string: bool,
 }
 
-/// A name is that of the first script that has such a global variable, then a shared table, then an upvalue that handlers
-/// assign, then another local variable that a function has; tables and upvalues may be local variables of the script. What is assigned goes
+/// A name is that of the first script that has such a global variable, then an upvalue that handlers assign, then a shared table,
+/// then another local variable that a function has; tables and upvalues may be local variables of the script. What is assigned goes
 /// to the variable that is found so; else it becomes a global variable of the script whose handlers assign that, or of the first one.
 const ENVIRONMENT: &str = "
     local scripts, tables, upvalues, locals, holders, lib = ...
@@ -34,15 +34,16 @@ const ENVIRONMENT: &str = "
       end
     end
     local function index(_, name)
-      local globals, upvalue = owner(name), upvalues[name] or locals[name]
+      local globals = owner(name)
       if globals then return globals[name] end
-      if tables[name] ~= nil or not upvalue then return tables[name] end
+      local upvalue = upvalues[name] or tables[name] == nil and locals[name]
+      if not upvalue then return tables[name] end
       local _, value = getupvalue(upvalue[1], upvalue[2])
       return value
     end
     local function assign(_, name, value)
-      local globals, upvalue = owner(name), upvalues[name] or locals[name]
-      if not globals and upvalue and tables[name] == nil then
+      local globals, upvalue = owner(name), upvalues[name] or tables[name] == nil and locals[name]
+      if not globals and upvalue then
         setupvalue(upvalue[1], upvalue[2], value)
       else
         globals = globals or holders[name] or scripts[1]

@@ -79,27 +79,32 @@ impl Variables {
     }
 
     /// The variables of both sides. The Lua state is as it was.
-    pub fn connect(loaded: &Loaded, handlers: Handlers) -> Variables {
+    ///
+    /// # Errors
+    /// Lua has no memory left.
+    pub fn connect(loaded: &Loaded, handlers: Handlers) -> mlua::Result<Variables> {
         let mut of_kinds = ObjectsOfKinds::new(loaded);
         let shared = |variable: &Variable| {
             let home = match &variable.home {
-                VariableHome::Cell(cell) => Home::Upvalue(loaded.cell(CellId(*cell))?),
+                VariableHome::Cell(cell) => loaded.cell(CellId(*cell)).map(Home::Upvalue),
                 VariableHome::Field { table, key } => {
-                    Home::Field(loaded.table(TableId(*table))?, key.clone())
+                    loaded.table(TableId(*table)).map(|table| Home::Field(table, key.clone()))
                 }
             };
-            Some(Shared {
+            let Some(home) = home else { return Ok(None) };
+            Ok(Some(Shared {
                 name: variable.name.clone(),
                 offset: variable.offset as usize,
                 sums: variable.sums,
                 is_summed: variable.is_summed,
                 kinds: variable.kinds.clone(),
-                objects: variable.kinds.iter().map(|kind| of_kinds.of(kind)).collect(),
+                objects: variable.kinds.iter().map(|kind| of_kinds.of(kind)).collect::<mlua::Result<_>>()?,
                 home,
-            })
+            }))
         };
-        let all: Vec<Shared> = handlers.variables.iter().filter_map(shared).collect();
-        Variables { memory: if all.is_empty() { Memory::None } else { handlers.memory }, all }
+        let all = handlers.variables.iter().map(shared).filter_map(mlua::Result::transpose);
+        let all: Vec<Shared> = all.collect::<mlua::Result<_>>()?;
+        Ok(Variables { memory: if all.is_empty() { Memory::None } else { handlers.memory }, all })
     }
 
     /// Gives the Lua state the handlers' values. The result is what the variables have there now, for [`Variables::publish`].
@@ -201,8 +206,8 @@ impl Shared {
                 Some(bytes) => text(lua, &bytes)?,
                 None => return Ok(None),
             },
-            VariableContent::Object(_) => return Ok(self.objects[number].value(0)),
-            VariableContent::Objects(_) => return Ok(self.objects[number].value(payload)),
+            VariableContent::Object(_) => return self.objects[number].value(0),
+            VariableContent::Objects(_) => return self.objects[number].value(payload),
         }))
     }
 
@@ -249,6 +254,9 @@ impl Shared {
         let assignable = self.kinds.iter().filter(|kind| is_assignable(&kind.content));
         let mut possible: Vec<String> = assignable.map(|kind| described(&kind.content)).collect();
         possible.dedup();
+        if possible.is_empty() {
+            possible.push("what only handlers can assign".to_string());
+        }
         let what = given(value);
         format!("variable '{}' of the handlers is {}: it cannot be {what}", self.name, possible.join(" or "))
     }
@@ -295,9 +303,8 @@ fn described(content: &VariableContent) -> String {
         VariableContent::Ipv4 => "an IPv4 address".to_string(),
         VariableContent::Mac => "a MAC address".to_string(),
         VariableContent::Text(text) => format!("'{}'", text.escape_ascii()),
-        VariableContent::Object(_) | VariableContent::Objects(_) => {
-            "a table or function of load time".to_string()
-        }
+        VariableContent::Object(_) => "a table or function that handlers assign".to_string(),
+        VariableContent::Objects(_) => "a table or function of load time".to_string(),
         VariableContent::Truth(_) => "a boolean".to_string(),
         VariableContent::Float => "a float".to_string(),
         VariableContent::Texts(_) => "a string of the script".to_string(),

@@ -100,7 +100,7 @@ fn excess(shape: &Shape, attempt: Attempt, rounds: usize) -> Vec<String> {
     found.into_iter().map(words).collect()
 }
 
-/// How the stages grow from the second size on: a size more, compiled a few times, for it is long.
+/// How the stages grow from the second size on: a size more, compiled once unless that seems to take too long.
 fn longer(
     shape: &Shape,
     attempt: Attempt,
@@ -108,7 +108,7 @@ fn longer(
 ) -> Result<Vec<Growth>, String> {
     let text = shape.script(64);
     let mut costs = [four, sixteen, cost(&text, attempt)?];
-    for _ in 0..2 {
+    for _ in 1..ROUNDS {
         if takes_too_long(&costs) {
             lessen(&mut costs[2], cost(&text, attempt)?);
         }

@@ -187,6 +187,10 @@ impl Host {
         let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
         runtimes.retain(|runtime| runtime.strong_count() > 0);
         runtimes.push(Arc::downgrade(runtime));
+        // Who ends all runtimes may have looked already.
+        if self.is_over.load(Ordering::Relaxed) {
+            runtime.ask_to_stop();
+        }
     }
 
     /// The module of constants of that name, if there is one.
@@ -291,8 +295,11 @@ impl Host {
     /// Notes a task that [`Host::stop`] ends; `false` if that has been called.
     fn is_to_end_with(&self, task: &Arc<Task>) -> bool {
         let mut mains = self.mains.lock().unwrap_or_else(PoisonError::into_inner);
-        mains.push(Arc::clone(task));
-        !self.is_over.load(Ordering::Relaxed)
+        let goes_on = !self.is_over.load(Ordering::Relaxed);
+        if goes_on {
+            mains.push(Arc::clone(task));
+        }
+        goes_on
     }
 
     /// Does what others want of a state that somebody else has made (callbacks of its script) until [`Host::stop`]; returns at once if there can be nothing.

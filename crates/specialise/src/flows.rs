@@ -26,7 +26,8 @@ use std::collections::BTreeSet;
 /// What the function that makes the tail call gives where there is no program: no verdict, which have 32 bits.
 const NONE: i64 = 1 << 40;
 
-/// Numbers that a function of its own takes with the program's context, at most, but for one that its caller would have no register for.
+/// Words of keys with which flows are found by a function of its own, at most: such a function takes five arguments, one of them the program's
+/// context, and what calls it has one of its own to keep.
 const MOST_ARGUMENTS: usize = 3;
 
 /// The stack slot of the key with which the memory is looked up, by the name that [`crate::shared::known::SharedTables::slot`] takes.
@@ -154,6 +155,7 @@ impl Table {
             Ok(())
         })?;
         let program = context.program_context();
+        // `find` raises no errors, which would be entry 0 here.
         let entry = context.call_function(find, &[&[program], key].concat());
         let none = context.compare(CompareOp::SLt, entry, 0);
         context.leave_if(none, without);

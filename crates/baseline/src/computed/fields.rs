@@ -35,6 +35,15 @@ impl<'a> Computed<'_, 'a> {
         self.has_index && !self.table_fields.contains(INDEX)
     }
 
+    /// Whether functions may give tables an `__index` by a name that is put together, which is no table.
+    pub(super) fn may_name_index(&mut self) -> bool {
+        let sets = self.may_use(|function| function.name == "setmetatable");
+        sets && (self.may_use(|function| function.name == "rawset") || {
+            let places = self.uses().computed;
+            !self.assign_tables(&places)
+        })
+    }
+
     /// Finds the names.
     pub(super) fn find_table_fields(&mut self) {
         if self.has_other_fields() {

@@ -84,6 +84,7 @@ impl<'f, 'a> Computed<'f, 'a> {
         let declared = |id: &TableId| functions.snapshot.table(*id).declaration.is_some();
         computed.keeps_made = reach.tables.iter().any(declared)
             || computed.visible().into_iter().any(|function| computed.is_kept_by(function));
+        computed.has_index |= computed.may_name_index();
         computed
     }
 

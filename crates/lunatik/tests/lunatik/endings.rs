@@ -172,4 +172,9 @@ fn nothing_begins_behind_the_end() {
     assert_eq!(place.run("print('first')"), ["first"]);
     place.host.stop();
     assert!(place.run("print('second')").is_empty());
+    // There is nothing to wait for, nor to warn of.
+    let begin = Instant::now();
+    place.host.stop();
+    assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
+    assert!(place.lines.lock().unwrap().is_empty());
 }
