@@ -125,7 +125,7 @@ impl Variables {
     /// Gives the handlers what has been assigned since [`Variables::fetch`].
     ///
     /// # Errors
-    /// Says of the last variable for which it is so that the handlers can have no such value; it is as it was for them.
+    /// Says of the last variable for which it is so that the handlers can have no such value; it is as it was for them, and here.
     pub fn publish(&self, lua: &Lua, fetched: &[Value]) -> Result<(), String> {
         let published = |section: &DataSection<'_>| {
             let mut result = Ok(());
@@ -134,7 +134,11 @@ impl Variables {
                 if is_same(&now, before) {
                     continue;
                 }
-                result = variable.store(section, &now).and(result);
+                let stored = variable.store(section, &now);
+                if stored.is_err() {
+                    variable.home.set(lua, before).map_err(|error| error.to_string())?;
+                }
+                result = stored.and(result);
             }
             result
         };
@@ -254,7 +258,7 @@ impl Shared {
         let assignable = self.kinds.iter().filter(|kind| is_assignable(&kind.content));
         let mut possible: Vec<String> = assignable.map(|kind| described(&kind.content)).collect();
         possible.dedup();
-        if possible.is_empty() {
+        if self.kinds.iter().any(|kind| kind.content == VariableContent::Object(None)) {
             possible.push("what only handlers can assign".to_string());
         }
         let what = given(value);

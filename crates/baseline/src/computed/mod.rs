@@ -200,6 +200,7 @@ impl<'f, 'a> Computed<'f, 'a> {
             let i = self.instruction(function, pc);
             match i.opcode() {
                 Some(Opcode::GetTable) => self.index_site(function, pc, i, sites),
+                Some(Opcode::SetTable) => sites.any |= self.may_assign_field(function, pc, i),
                 Some(Opcode::GetTabUp | Opcode::GetUpval | Opcode::GetField) => {
                     self.note_escape(function, pc, i, sites);
                 }
@@ -231,6 +232,16 @@ impl<'f, 'a> Computed<'f, 'a> {
                 sites.unknown |= key == Text::Made;
             }
         }
+    }
+
+    /// Whether a name is assigned in what may be a header.
+    fn may_assign_field(&mut self, function: usize, pc: usize, i: Instruction) -> bool {
+        if self.text(function, pc, i.b()) == Text::None {
+            return false;
+        }
+        let table = Tables::new(self.functions, self.reach, function).in_register(pc, i.a());
+        let is_table = |computed: &mut Self| computed.is_table(function, pc, i.a(), tables::STEPS);
+        table.is_none() && (self.functions.redirects() || !is_table(self))
     }
 
     /// Whether indexing a table of load time leads to tables only, and to none of the library.

@@ -217,7 +217,8 @@ impl Computed<'_, '_> {
             Called::Library(called) => match called.parts_go_to() {
                 Some(argument) => (self.calls_back(function, pc, i, argument), false),
                 None => {
-                    let keeps = called.kind() == Some(Kind::Given);
+                    // What a coroutine is resumed with it has as arguments, or as what it has waited for.
+                    let keeps = called.kind() == Some(Kind::Given) || called.name == "coroutine.resume";
                     (keeps && self.may_call_back(), keeps)
                 }
             },
